@@ -1,0 +1,133 @@
+"""Errors and warnings that a user of Eventide sees.
+
+Every error has a condition name that scripts can test, one sentence, the place in the query with a caret where there is
+one, and a hint that says what to type instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CARET_CONTEXT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of characters in the text of a query."""
+
+    start: int
+    end: int
+
+    def shifted(self, offset: int) -> Span:
+        """Return the span moved by `offset` characters."""
+        return Span(self.start + offset, self.end + offset)
+
+
+class EventideWarning(UserWarning):
+    """Something will be slow, unbounded or left out; the query still runs."""
+
+
+class EventideError(Exception):
+    """The base of all errors that Eventide raises for a user's mistake.
+
+    >>> print(EventideError("UNKNOWN_VARIABLE", "There is no variable x.", hint="Use a."))
+    [UNKNOWN_VARIABLE] There is no variable x.
+    Hint: Use a.
+    """
+
+    def __init__(
+        self,
+        condition: str,
+        message: str,
+        *,
+        text: str | None = None,
+        span: Span | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.condition = condition
+        self.message = message
+        self.text = text
+        self.span = span
+        self.hint = hint
+        super().__init__(self._render())
+
+    def _render(self) -> str:
+        lines = [f"[{self.condition}] {self.message}"]
+        if self.text is not None and self.span is not None:
+            lines.append(underline(self.text, self.span))
+        if self.hint:
+            lines.append(f"Hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors cross process borders on Spark; keyword-only fields need their own way through pickle.
+        return (_rebuild, (type(self), self.condition, self.message, self.text, self.span, self.hint))
+
+
+def _rebuild(
+    kind: type[EventideError], condition: str, message: str, text: str | None, span: Span | None, hint: str | None
+) -> EventideError:
+    return kind(condition, message, text=text, span=span, hint=hint)
+
+
+class ParseError(EventideError):
+    """The text of a query is not well formed."""
+
+
+class BindError(EventideError):
+    """A query is well formed but does not fit the events it is given, or asks for what is not defined."""
+
+
+class DataError(EventideError):
+    """The events themselves cannot be used."""
+
+
+class LimitError(EventideError):
+    """A run was stopped by a cap that the user set or that protects the machine."""
+
+
+def underline(text: str, span: Span) -> str:
+    """Show the line of `text` that holds `span`, with a caret line under it.
+
+    >>> print(underline("SELECT x", Span(7, 8)))
+    line 1, column 8
+      SELECT x
+             ^
+    """
+    start = min(max(span.start, 0), len(text))
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", start)
+    line_end = len(text) if line_end < 0 else line_end
+    line_number = text.count("\n", 0, start) + 1
+    left = max(line_start, start - CARET_CONTEXT)
+    right = min(line_end, start + CARET_CONTEXT)
+    prefix = "..." if left > line_start else ""
+    suffix = "..." if right < line_end else ""
+    shown = prefix + text[left:right].replace("\t", " ") + suffix
+    width = max(1, min(span.end, right) - start)
+    caret = " " * (len(prefix) + start - left) + "^" * width
+    return f"line {line_number}, column {start - line_start + 1}\n  {shown}\n  {caret}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names the closest known word, or lists what there is.
+
+    >>> did_you_mean("prise", ["price", "volume"])
+    'Did you mean price?'
+    >>> did_you_mean("zzz", ["price", "volume"])
+    'There is: price, volume.'
+    """
+    words = list(dict.fromkeys(known))
+    by_lower = {word.lower(): word for word in words}
+    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    if close:
+        return f"Did you mean {by_lower[close[0]]}?"
+    if not words:
+        return "There is none."
+    shown = ", ".join(words[:12]) + (", ..." if len(words) > 12 else "")
+    return f"There is: {shown}."
