@@ -1,0 +1,79 @@
+# Every target sets up what it needs: .venv is made when it is missing or older than pyproject.toml.
+
+VENV := .venv
+STAMP := $(VENV)/.installed
+BIN := $(VENV)/bin
+# The interpreter that makes the environment: PYTHON=/path/to/python overrides the search.
+PYTHON ?=
+# SPARK=no leaves out the tests that need Java.
+SPARK ?= yes
+# Two processes: one for the tests that share the Spark session, one for the others.
+PROCESSES ?= 2
+
+.PHONY: help demo test test-long lint bench install clean java
+
+help:
+	@echo "make demo       generate a stock stream, find rising runs on Spark, show the matches"
+	@echo "make test       run the tests (SPARK=no: without those that need Java)"
+	@echo "make test-long  run the tests that take minutes"
+	@echo "make lint       ruff, mypy --strict, import-linter"
+	@echo "make bench      run the benchmarks"
+	@echo "make clean      remove the environment and the caches"
+
+demo: $(STAMP) java
+	@$(BIN)/eventide demo
+
+ifeq ($(SPARK),no)
+test: $(STAMP)
+	$(BIN)/python -m pytest -n $(PROCESSES) -m "not spark and not long"
+else
+test: $(STAMP) java
+	$(BIN)/python -m pytest -n $(PROCESSES)
+endif
+
+test-long: $(STAMP) java
+	$(BIN)/python -m pytest -n $(PROCESSES) -m long --timeout 3600
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+
+bench: $(STAMP) java
+	$(BIN)/python -m benchmarks
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@set -e; \
+	python="$(PYTHON)"; \
+	if [ -z "$$python" ]; then \
+		for candidate in python3.11 python3.12 python3.13 python3 python; do \
+			if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+				python="$$candidate"; break; \
+			fi; \
+		done; \
+	fi; \
+	if [ -z "$$python" ] || ! "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+		echo "Python 3.11 or newer was not found." >&2; \
+		echo "Hint: install python3.11, or name it: make $(firstword $(MAKECMDGOALS)) PYTHON=/path/to/python3.11" >&2; \
+		exit 1; \
+	fi; \
+	echo "Setting up $(VENV) with $$("$$python" --version) (once)"; \
+	if ! "$$python" -m venv $(VENV); then \
+		echo "Hint: on Debian and Ubuntu the venv module is a package of its own: apt install python3.11-venv" >&2; \
+		exit 1; \
+	fi; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,dev]'; \
+	touch $@
+
+java:
+	@if ! { [ -x "$${JAVA_HOME:-/nonexistent}/bin/java" ] || command -v java >/dev/null 2>&1; }; then \
+		echo "Java was not found; Spark needs Java 17 or newer." >&2; \
+		echo "Hint: install it (apt install openjdk-17-jre-headless) or set JAVA_HOME." >&2; \
+		echo "      Without Java: make test SPARK=no, and eventide run --engine local." >&2; \
+		exit 1; \
+	fi
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-output

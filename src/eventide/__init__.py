@@ -1,0 +1,28 @@
+"""Complex event processing for PySpark: patterns over events in, matches as a DataFrame out."""
+
+from __future__ import annotations
+
+from eventide.api import Events, Query, events, query
+from eventide.errors import (
+    BindError,
+    DataError,
+    EventideError,
+    EventideWarning,
+    LimitError,
+    ParseError,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BindError",
+    "DataError",
+    "EventideError",
+    "EventideWarning",
+    "Events",
+    "LimitError",
+    "ParseError",
+    "Query",
+    "events",
+    "query",
+]

@@ -1,0 +1,165 @@
+"""The public surface: read a query, say what the events are, match."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eventide.errors import BindError, EventideWarning, did_you_mean
+from eventide.explain import explain_plan
+from eventide.plan.plan import Plan, make_plan
+from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
+from eventide.runtime import Options, Source, source_of
+from eventide.syntax import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eventide.pattern import Query as QueryModel
+
+
+@dataclass(frozen=True)
+class Events:
+    """A stream of events: the data and the roles of its columns. Made by `events`."""
+
+    source: Source
+    schema: StreamSchema
+
+
+def events(
+    data: Any,
+    *,
+    time: str,
+    type: str | None = None,  # noqa: A002 - the word the domain uses
+    tie_break: str | None = None,
+    types: Sequence[str] | None = None,
+    time_unit: str | None = None,
+) -> Events:
+    """Say which columns of the data are the time, the type and the tie-break of the events.
+
+    `data` is a Spark DataFrame or anything with the Arrow C stream interface. `types` declares the event types, so that a
+    misspelt one is an error; `time_unit` (us, ms or s) says what an integer time column counts.
+
+    >>> import pyarrow as pa
+    >>> events(pa.table({"ts": [1], "kind": ["A"]}), time="ts", type="kind").schema.time
+    'ts'
+    """
+    source = source_of(data)
+    columns = source.columns()
+    for role, name in (("time", time), ("type", type), ("tie_break", tie_break)):
+        if name is not None and name not in columns:
+            raise BindError(
+                "MISSING_COLUMN",
+                f"The events have no column {name} for their {role.replace('_', '-')}.",
+                hint=did_you_mean(name, columns),
+            )
+    if columns[time] not in (Kind.TIMESTAMP, Kind.DATE, Kind.INTEGER):
+        raise BindError(
+            "BAD_TIME_COLUMN",
+            f"The time column {time} is a {columns[time].value}.",
+            hint="Use a timestamp, a date or whole numbers; convert text with to_timestamp first.",
+        )
+    if time_unit is not None and time_unit not in TIME_UNITS:
+        raise BindError("BAD_TIME_UNIT", f"There is no time unit {time_unit}.", hint=did_you_mean(time_unit, TIME_UNITS))
+    schema = StreamSchema(columns, time, type, tie_break, None if types is None else tuple(types), time_unit)
+    return Events(source, schema)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query that has been read; run it with `match` or `count`."""
+
+    model: QueryModel
+
+    def match(
+        self,
+        events: Events | None = None,
+        *,
+        max_matches: int | None = None,
+        slices: int | None = None,
+        matcher: str | None = None,
+        **streams: Events,
+    ) -> Any:
+        """Return the matches: a Spark DataFrame for Spark events, a pyarrow.Table otherwise.
+
+        Several streams are given by the names they have in FROM. `max_matches` stops a run that finds more, `slices` spreads the
+        enumeration of each key over that many Spark tasks, `matcher` forces "automaton" or "runs".
+
+        >>> import pyarrow as pa
+        >>> table = pa.table({"ts": [1, 2, 3], "kind": ["A", "B", "B"]})
+        >>> query("SELECT COUNT(b) AS n WHERE A ; B AS b").match(events(table, time="ts", type="kind"))["n"].to_pylist()
+        [1, 1]
+        """
+        source, plan = self._plan(events, streams, matcher)
+        for warning in plan.warnings if max_matches is None else ():
+            warnings.warn(warning, EventideWarning, stacklevel=2)
+        return source.match(plan, Options(max_matches, slices))
+
+    def count(self, events: Events | None = None, *, matcher: str | None = None, **streams: Events) -> Any:
+        """Return the number of matches of each key, without enumerating them where the query allows it.
+
+        The columns are the PARTITION BY attributes, `matches` (exact, as a string of digits, for it can be larger than any integer type)
+        and `matches_approx` (a double).
+
+        >>> import pyarrow as pa
+        >>> table = pa.table({"ts": range(102), "kind": ["A"] + ["B"] * 100 + ["C"]})
+        >>> query("SELECT * WHERE A ; B+ ; C").count(events(table, time="ts", type="kind"))["matches"][0].as_py()
+        '1267650600228229401496703205375'
+        """
+        source, plan = self._plan(events, streams, matcher)
+        return source.count(plan)
+
+    def check(self, events: Events | None = None, **streams: Events) -> None:
+        """Raise a BindError when the query does not fit the events.
+
+        >>> import pyarrow as pa
+        >>> query("SELECT * WHERE A ; B").check(events(pa.table({"ts": [1], "kind": ["A"]}), time="ts", type="kind"))
+        """
+        self._plan(events, streams, None)
+
+    def output_schema(self, events: Events | None = None, **streams: Events) -> Any:
+        """Return the schema of the matches, without running the query."""
+        source, plan = self._plan(events, streams, None)
+        return source.output_schema(plan)
+
+    def explain(self, format: str = "text", events: Events | None = None, **streams: Events) -> str:  # noqa: A002
+        """Return the plan as text, as a mermaid or as a dot diagram.
+
+        >>> print(query("SELECT * WHERE A ; B").explain().splitlines()[0])
+        query
+        """
+        if events is None and not streams:
+            plan = make_plan(self.model, {}, lambda trees: [Kind.FLOAT] * len(trees))
+            return explain_plan(plan, format)
+        source, plan = self._plan(events, streams, None)
+        return explain_plan(plan, format, source.physical(plan) if format == "text" else None)
+
+    def _plan(self, given: Events | None, named: Mapping[str, Events], matcher: str | None) -> tuple[Source, Plan]:
+        streams = dict(named)
+        if given is not None:
+            name = self.model.streams[0].text if self.model.streams else "stream"
+            streams = {name: given, **streams}
+        for name, stream in streams.items():
+            if not isinstance(stream, Events):
+                raise BindError(
+                    "NOT_EVENTS",
+                    f"{name} is a {stream.__class__.__name__}, not events.",
+                    hint=f'Say which column is the time: et.events({name}, time="...").',
+                )
+        if not streams:
+            raise BindError("NO_EVENTS", "The query was given no events.", hint='Call q.match(et.events(data, time="...")).')
+        source = Source.merged({name: (stream.source, stream.schema) for name, stream in streams.items()}, self.model)
+        schemas = {name: stream.schema for name, stream in streams.items()}
+        return source, make_plan(self.model, schemas, source.describe, matcher=matcher)
+
+
+def query(text: str | QueryModel, language: str | None = None) -> Query:
+    """Read a query. Its language (ceql or sase) is found out unless it is given; a query made by the builder is taken as it is.
+
+    >>> query("SELECT * WHERE A ; B").model.language
+    'ceql'
+    """
+    if not isinstance(text, str):
+        return Query(text)
+    return Query(parse(text, language))

@@ -1,0 +1,285 @@
+"""The command `eventide`: check, explain, run, generate, demo.
+
+Exit codes: 0 all went well, 1 something failed that is neither the query nor the data, 2 wrong usage or a wrong query,
+3 files or data that cannot be used, 4 stopped by a cap such as --max-matches.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import eventide as et
+from eventide.console import report
+from eventide.console.demo import run_demo
+from eventide.console.files import STANDARD_OUTPUT, Format, write_table
+from eventide.console.inputs import Engine, Source, UsageMistakeError, as_arguments, load, read_query, split_setting
+from eventide.console.results import ExplainFormat, Output, deliver, show_schema
+from eventide.console.spark import data_errors_named, start_session
+from eventide.datasets import DATASETS
+from eventide.datasets import generate as generate_dataset
+from eventide.errors import EventideWarning
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from eventide.api import Query
+
+
+class GuardedGroup(TyperGroup):
+    """Commands whose mistakes end in a message and an exit code, never in a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command and turn what it raises into what a user can read."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                warnings.simplefilter("always", EventideWarning)
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            if _is_usage_error(error):
+                raise
+            report.show_error(error)
+            raise typer.Exit(report.exit_code(error)) from error
+
+
+def _is_usage_error(error: Exception) -> bool:
+    # click's own errors know how to show themselves and their exit code.
+    return hasattr(error, "exit_code") and hasattr(error, "show")
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    report.show_warning(str(message))
+
+
+app = typer.Typer(
+    cls=GuardedGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Find patterns of events: check, explain and run queries over Parquet, CSV and JSON.",
+    epilog="Exit codes: 0 well, 1 unexpected failure, 2 wrong usage or query, 3 unusable data, 4 stopped by a cap.",
+)
+
+QueryArgument = Annotated[str, typer.Argument(metavar="QUERY", help="A file, - for standard input, or the text itself.")]
+LanguageOption = Annotated[str | None, typer.Option("--language", help="ceql or sase; found out when left out.")]
+DataOption = Annotated[str | None, typer.Option("--data", help="The events: a Parquet, CSV or JSON lines file.")]
+StreamOption = Annotated[
+    list[str] | None, typer.Option("--stream", metavar="NAME=FILE", help="One of several streams, by its name in FROM; repeat.")
+]
+TimeOption = Annotated[str, typer.Option("--time", help="The column with the event time.")]
+TypeOption = Annotated[str | None, typer.Option("--type", help="The column with the event type.")]
+TieBreakOption = Annotated[str | None, typer.Option("--tie-break", help="The column that orders events of equal time.")]
+TimeUnitOption = Annotated[str | None, typer.Option("--time-unit", help="Unit of an integer time column: s, ms, us, ns.")]
+InputFormatOption = Annotated[Format | None, typer.Option("--input-format", help="When the suffix does not say it.")]
+OutputFormatOption = Annotated[Format | None, typer.Option("--output-format", help="When the suffix does not say it.")]
+SparkConfOption = Annotated[
+    list[str] | None, typer.Option("--spark-conf", metavar="NAME=VALUE", help="A setting of the Spark session; repeat.")
+]
+
+
+def main() -> None:
+    """Run the command line.
+
+    >>> main()  # doctest: +SKIP
+    """
+    app(prog_name="eventide")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"eventide {version('eventide')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    *,
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Find patterns of events: check, explain and run queries over Parquet, CSV and JSON."""
+
+
+@app.command()
+def check(
+    query: QueryArgument,
+    *,
+    language: LanguageOption = None,
+    data: DataOption = None,
+    stream: StreamOption = None,
+    time: TimeOption = "ts",
+    type: TypeOption = None,  # noqa: A002 - the name of the option
+    tie_break: TieBreakOption = None,
+    time_unit: TimeUnitOption = None,
+    input_format: InputFormatOption = None,
+) -> None:
+    """Say whether a query is right, and with --data whether it fits the events."""
+    parsed = _parse(query, language)
+    sources = _sources(data, stream, time, type, tie_break, time_unit, input_format)
+    if not sources:
+        report.say("The query is well formed. Give --data to check it against events.")
+        return
+    positional, named = as_arguments(load(sources, Engine.LOCAL, _no_session))
+    parsed.check(*positional, **named)
+    show_schema(parsed.output_schema(*positional, **named))
+    report.say("The query fits the events.")
+
+
+@app.command()
+def explain(
+    query: QueryArgument,
+    *,
+    format: Annotated[ExplainFormat, typer.Option("--format", help="How to draw it.")] = ExplainFormat.TEXT,  # noqa: A002
+    language: LanguageOption = None,
+    data: DataOption = None,
+    stream: StreamOption = None,
+    time: TimeOption = "ts",
+    type: TypeOption = None,  # noqa: A002 - the name of the option
+    tie_break: TieBreakOption = None,
+    time_unit: TimeUnitOption = None,
+    input_format: InputFormatOption = None,
+    engine: Annotated[Engine, typer.Option("--engine", help="Whose plan to show with --data.")] = Engine.LOCAL,
+    spark_conf: SparkConfOption = None,
+) -> None:
+    """Show what a query means and how it will be run; with --data also the relational plan."""
+    parsed = _parse(query, language)
+    sources = _sources(data, stream, time, type, tie_break, time_unit, input_format)
+    loaded = load(sources, engine, lambda: _session(spark_conf))
+    events = loaded.get(None, loaded or None)
+    typer.echo(parsed.explain(format=format.value, events=events))
+
+
+@app.command()
+def run(
+    query: QueryArgument,
+    *,
+    data: DataOption = None,
+    stream: StreamOption = None,
+    time: TimeOption = "ts",
+    type: TypeOption = None,  # noqa: A002 - the name of the option
+    tie_break: TieBreakOption = None,
+    time_unit: TimeUnitOption = None,
+    language: LanguageOption = None,
+    engine: Annotated[Engine, typer.Option("--engine", help="Run embedded or on Spark.")] = Engine.LOCAL,
+    input_format: InputFormatOption = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="A file by suffix, or - for standard output; a table when left out.")
+    ] = None,
+    output_format: OutputFormatOption = None,
+    count: Annotated[bool, typer.Option("--count", help="Count the matches per partition without listing them.")] = False,
+    max_matches: Annotated[int | None, typer.Option("--max-matches", min=0, help="Stop with exit code 4 above it.")] = None,
+    limit_rows: Annotated[int, typer.Option("--limit-rows", min=0, help="Rows of the table that is shown.")] = 20,
+    slices: Annotated[int | None, typer.Option("--slices", min=1, help="Tasks that share one enumeration.")] = None,
+    matcher: Annotated[str | None, typer.Option("--matcher", help="Force a matcher; explain names them.")] = None,
+    spark_conf: SparkConfOption = None,
+) -> None:
+    """Find the matches of a query in events and write them as a table or as Parquet, CSV or JSON."""
+    parsed = _parse(query, language)
+    sources = _sources(data, stream, time, type, tie_break, time_unit, input_format)
+    if not sources:
+        raise UsageMistakeError("NO_DATA", "There are no events to search.", hint="--data FILE, or --stream NAME=FILE for each")
+    target = Output(output, output_format, limit_rows)
+    target.require_usable()
+    options: dict[str, Any] = {"max_matches": max_matches, "slices": slices, "matcher": matcher}
+    given = {name: value for name, value in options.items() if value is not None}
+    with report.working("Reading events"):
+        positional, named = as_arguments(load(sources, engine, lambda: _session(spark_conf)))
+    paths = ", ".join(source.path for source in sources)
+    with report.working("Counting" if count else "Matching") as watch, data_errors_named(paths):
+        result = parsed.count(*positional, **named) if count else parsed.match(*positional, **named, **given)
+        delivered = deliver(result, target)
+    if delivered.shown is not None:
+        report.show_rows(delivered.shown, title="Matches per partition" if count else "Matches", total=delivered.rows)
+    amount = report.many(delivered.rows, "partition", "partitions") if count else report.many(delivered.rows, "match", "matches")
+    report.say(f"{amount} in {watch}" + (f", written to {output}" if target.is_file else ""))
+
+
+_DATASETS_HELP = "; ".join(f"{dataset.name}: {dataset.summary}" for dataset in DATASETS.values())
+_SETTINGS_HELP = "; ".join(
+    f"{dataset.name} {setting.name}: {setting.meaning} ({setting.default})"
+    for dataset in DATASETS.values()
+    for setting in dataset.settings
+)
+
+
+@app.command()
+def generate(
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help=_DATASETS_HELP)],
+    *,
+    events: Annotated[int, typer.Option("--events", "-n", min=0, help="Number of events.")] = 10_000,
+    keys: Annotated[int | None, typer.Option("--keys", min=1, help="Number of companies, keys or cards.")] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same events.")] = 0,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help=_SETTINGS_HELP,
+        ),
+    ] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="A file by suffix, or - for standard output.")] = STANDARD_OUTPUT,
+    output_format: OutputFormatOption = None,
+) -> None:
+    """Generate a seeded data set."""
+    settings = dict(split_setting(text, "--set", "selectivity=0.3") for text in setting or [])
+    with report.working(f"Generating {dataset}") as watch:
+        table = generate_dataset(dataset, events, keys, seed, settings)
+    with report.counting("Writing", table.num_rows) as advance:
+        write_table(table, output, output_format, advance=advance)
+    if output != STANDARD_OUTPUT:
+        report.say(f"{table.num_rows:,} events in {watch}, written to {output}")
+
+
+@app.command()
+def demo(
+    *,
+    events: Annotated[int, typer.Option("--events", min=1, help="Number of events.")] = 200_000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same events.")] = 7,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path("demo-output"),
+    engine: Annotated[Engine, typer.Option("--engine", help="Run embedded or on Spark.")] = Engine.SPARK,
+    spark_conf: SparkConfOption = None,
+) -> None:
+    """Generate a stock stream, find rising runs that break, and show them."""
+    run_demo(events, seed, output, engine, _spark_settings(spark_conf))
+
+
+def _parse(query: str, language: str | None) -> Query:
+    return et.query(read_query(query), language=language)
+
+
+def _sources(
+    data: str | None,
+    streams: list[str] | None,
+    time: str,
+    type_column: str | None,
+    tie_break: str | None,
+    time_unit: str | None,
+    input_format: Format | None,
+) -> list[Source]:
+    if data is not None and streams:
+        raise UsageMistakeError("BAD_OPTION", "--data and --stream exclude each other.", hint="Name every stream with --stream.")
+    named: list[tuple[str | None, str]] = [split_setting(text, "--stream", "S1=a.parquet") for text in streams or []]
+    places = named if data is None else [(None, data)]
+    return [Source(path, time, name, type_column, tie_break, time_unit, input_format) for name, path in places]
+
+
+def _spark_settings(spark_conf: list[str] | None) -> dict[str, str]:
+    return dict(split_setting(text, "--spark-conf", "spark.master=local[4]") for text in spark_conf or [])
+
+
+def _session(spark_conf: list[str] | None) -> SparkSession:
+    return start_session(_spark_settings(spark_conf))
+
+
+def _no_session() -> SparkSession:
+    raise AssertionError("the local engine asks for no Spark session")

@@ -1,0 +1,166 @@
+"""From what the user typed to queries and events."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+import eventide as et
+from eventide.console.files import Format, format_of, read_column_names, read_table, require_file
+from eventide.console.spark import data_errors_named
+from eventide.errors import DataError, EventideError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import SparkSession
+
+STANDARD_INPUT = "-"
+LONGEST_PATH = 4096
+
+
+class Engine(StrEnum):
+    """Where a query runs."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the events come from and which columns play which role; `stream` None is the one stream of the query."""
+
+    path: str
+    time: str
+    stream: str | None = None
+    type: str | None = None
+    tie_break: str | None = None
+    time_unit: str | None = None
+    format: Format | None = None
+
+
+def read_query(given: str) -> str:
+    """Return the text of a query: from a file, from standard input for `-`, or the argument itself.
+
+    >>> read_query("SELECT * FROM S WHERE A")
+    'SELECT * FROM S WHERE A'
+    """
+    try:
+        if given == STANDARD_INPUT:
+            return sys.stdin.read()
+        if _is_file(given):
+            return Path(given).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise DataError("UNREADABLE_FILE", f"The query in {given} is not UTF-8 text.", hint="Save it as UTF-8.") from None
+    except OSError as error:
+        raise DataError("UNREADABLE_FILE", f"The query in {given} cannot be read: {error.strerror}.") from error
+    # A query has at least two words, so one word is the name of a file that is not there.
+    if given and not any(character.isspace() or character == "(" for character in given):
+        require_file(given)
+        raise DataError("UNREADABLE_FILE", f"{given} is not a file.", hint="Give a file, - or the text of a query.")
+    return given
+
+
+def _is_file(given: str) -> bool:
+    if len(given) > LONGEST_PATH or "\n" in given or "\0" in given:
+        return False
+    try:
+        return Path(given).is_file()
+    except OSError:
+        return False
+
+
+def split_setting(text: str, option: str, example: str) -> tuple[str, str]:
+    """Split `name=value`.
+
+    >>> split_setting("S1=a.parquet", "--stream", "S1=a.parquet")
+    ('S1', 'a.parquet')
+    """
+    name, sign, value = text.partition("=")
+    if not (name.strip() and sign and value.strip()):
+        raise UsageMistakeError("BAD_OPTION", f"{option} {text} is not of the form name=value.", hint=f"{option} {example}")
+    return name.strip(), value.strip()
+
+
+class UsageMistakeError(EventideError):
+    """Options that do not fit together."""
+
+
+def load(sources: list[Source], engine: Engine, session: Callable[[], SparkSession]) -> dict[str | None, Any]:
+    """Read the sources as Arrow tables, or as DataFrames of the session that is started when it is needed.
+
+    >>> load([], Engine.LOCAL, lambda: None)
+    {}
+    """
+    return {source.stream: _load_one(source, engine, session) for source in sources}
+
+
+def _load_one(source: Source, engine: Engine, session: Callable[[], SparkSession]) -> Any:
+    if engine is Engine.LOCAL:
+        table = read_table(source.path, source.format)
+        _require_columns(source, table.column_names)
+        return _bind_roles(source, _with_parsed_time(source, table))
+    if format_of(source.path, source.format, "--input-format") is Format.PARQUET:
+        if "://" not in source.path:
+            # What is wrong with a file is known long before a JVM has started.
+            _require_columns(source, read_column_names(source.path))
+        reader = session().read
+        with data_errors_named(source.path):
+            frame = reader.parquet(source.path)
+    else:
+        # Read once by Arrow, so that text gets the same types on both engines.
+        table = read_table(source.path, source.format)
+        _require_columns(source, table.column_names)
+        frame = session().createDataFrame(_with_parsed_time(source, table))
+    _require_columns(source, frame.columns)
+    return _bind_roles(source, frame)
+
+
+def _require_columns(source: Source, columns: list[str]) -> None:
+    for option, name in (("--time", source.time), ("--type", source.type), ("--tie-break", source.tie_break)):
+        if name is not None and name not in columns:
+            raise DataError(
+                "MISSING_COLUMN", f"{source.path} has no column {name}, which {option} names.", hint=did_you_mean(name, columns)
+            )
+
+
+def _with_parsed_time(source: Source, table: pa.Table) -> pa.Table:
+    # CSV and JSON have no times of their own; what Arrow did not recognise is tried as ISO 8601 with and without a zone.
+    column = table[source.time]
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return table
+    for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
+        try:
+            parsed = column.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+        return table.set_column(table.column_names.index(source.time), source.time, parsed)
+    raise DataError(
+        "BAD_TIME",
+        f"The column {source.time} of {source.path} holds text that is no time.",
+        hint="Write times as 2024-01-02T14:30:00Z, or as numbers with --time-unit s|ms|us|ns.",
+    )
+
+
+def _bind_roles(source: Source, data: Any) -> Any:
+    options: dict[str, Any] = {"tie_break": source.tie_break, "time_unit": source.time_unit}
+    given = {name: value for name, value in options.items() if value is not None}
+    return et.events(data, time=source.time, type=source.type, **given)
+
+
+def as_arguments(events: Mapping[str | None, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return positional and named arguments for the methods of a query: one stream alone, several by name.
+
+    >>> as_arguments({None: "events"})
+    (('events',), {})
+    >>> as_arguments({"S1": "first", "S2": "second"})
+    ((), {'S1': 'first', 'S2': 'second'})
+    """
+    if None in events:
+        return (events[None],), {}
+    return (), {name: value for name, value in events.items() if name is not None}

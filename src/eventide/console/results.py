@@ -1,0 +1,99 @@
+"""Where results go: a table on the terminal, a file, standard output, or a folder that Spark writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from eventide.console.files import STANDARD_OUTPUT, Format, format_of, require_writable, write_table
+from eventide.console.report import show_rows
+from eventide.console.spark import write_parquet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class ExplainFormat(StrEnum):
+    """How a plan can be drawn."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+    DOT = "dot"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where the user wants the result: a path, `-`, or None for a table of the first `limit_rows` rows."""
+
+    path: str | None = None
+    format: Format | None = None
+    limit_rows: int = 20
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the result goes to a file of its own."""
+        return self.path not in {None, STANDARD_OUTPUT}
+
+    def file_format(self) -> Format:
+        """Return the format of the file, or refuse a name that does not say it."""
+        return format_of(self.path or "", self.format, "--output-format")
+
+    def require_usable(self) -> None:
+        """Refuse a place that cannot be written, before the search and not after it."""
+        if self.path is not None and self.is_file:
+            self.file_format()
+            if "://" not in self.path:
+                require_writable(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """How many rows there are, and the first of them when they are to be shown."""
+
+    rows: int
+    shown: pa.Table | None = None
+
+
+def deliver(result: Any, output: Output) -> Delivered:
+    """Compute a result, if Spark has not yet done so, and write it where it should go.
+
+    >>> deliver(pa.table({"low": [1.5, 2.5]}), Output(limit_rows=1)).rows
+    2
+    """
+    if isinstance(result, pa.Table):
+        return _deliver_table(result, output)
+    return _deliver_frame(result, output)
+
+
+def _deliver_table(table: pa.Table, output: Output) -> Delivered:
+    if output.path is None:
+        return Delivered(table.num_rows, table.slice(0, output.limit_rows))
+    write_table(table, output.path, output.format)
+    return Delivered(table.num_rows)
+
+
+def _deliver_frame(frame: DataFrame, output: Output) -> Delivered:
+    if output.path is None:
+        # Kept, so that counting and showing do not search the events twice; never collected, as it may be large.
+        kept = frame.persist()
+        try:
+            return Delivered(kept.count(), kept.limit(output.limit_rows).toArrow())
+        finally:
+            kept.unpersist()
+    if output.is_file and output.file_format() is Format.PARQUET:
+        write_parquet(frame, output.path)
+        return Delivered(frame.sparkSession.read.parquet(output.path).count())
+    return _deliver_table(frame.toArrow(), output)
+
+
+def show_schema(schema: pa.Schema) -> None:
+    """Write the columns of a result with their types.
+
+    >>> show_schema(pa.schema([("low", pa.float64())]))  # doctest: +ELLIPSIS
+    Columns of the result...
+    """
+    rows = pa.table({"column": schema.names, "type": [str(field.type) for field in schema]})
+    show_rows(rows, title="Columns of the result")

@@ -1,0 +1,448 @@
+"""Enumeration of matches from accepted nodes, with output-linear delay (abella.md 7.4, Algorithm 2 corrected).
+
+The walk goes from the last event of a match to its first. Conditions are judged as events join the path, so that a failing end of
+a match cuts the whole subtree below it. Slices number the *live* paths (those inside the window), which keeps them disjoint,
+complete and balanced (errata E4 and E5).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eventide.match.jit import kernel
+from eventide.match.programs import Programs, all_hold, closes, joins, new_scratch
+from eventide.match.shared_dag.nodes import BOTTOM, UNION
+
+FINISHED = 0
+FULL = 1
+COUNT_LIMIT = 1 << 62
+"""Path counts stop growing here; nobody enumerates that many."""
+
+
+class Accepts(NamedTuple):
+    """Where matches end: the row of the last event, the node that holds them, the window's bound, the latest NOT events after."""
+
+    row: npt.NDArray[np.int32]
+    node: npt.NDArray[np.int32]
+    low: npt.NDArray[np.int64]
+    key: npt.NDArray[np.int64]
+    """A number for the key of the match, ascending with every restart."""
+    tail: npt.NDArray[np.int32]
+    """[accept, absence]"""
+
+
+def new_accepts(capacity: int, absences: int) -> Accepts:
+    """Return room for accepts."""
+    return Accepts(
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int64),
+        np.empty(capacity, np.int64),
+        np.full((capacity, absences), -1, np.int32),
+    )
+
+
+class Absences(NamedTuple):
+    """The NOTs that are checked on found matches."""
+
+    leading: npt.NDArray[np.int32]
+    trailing: npt.NDArray[np.int32]
+    condition_first: npt.NDArray[np.int32]
+    """[absence + 1]: where its conditions begin; an absence without conditions forbids every event of its bit."""
+    condition: npt.NDArray[np.int32]
+    check_first: npt.NDArray[np.int32]
+    """[label + 1]: where the absences to check on the gap before an event with that label begin."""
+    check: npt.NDArray[np.int32]
+
+
+class Store(NamedTuple):
+    """The events that matches may still refer to, by row."""
+
+    clock: npt.NDArray[np.int64]
+    low: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int64]
+    """[column, row]; doubles are kept as their bits."""
+    floats: npt.NDArray[np.float64]
+    """The same memory as `values`, seen as doubles."""
+    valid: npt.NDArray[np.uint8]
+    previous: npt.NDArray[np.int32]
+    """[absence, row]: the latest forbidden event of the same key before the row, or -1."""
+
+
+class Found(NamedTuple):
+    """Matches as flat arrays; the events of match m are `row[offset[m]:offset[m + 1]]`, in event order."""
+
+    start: npt.NDArray[np.int32]
+    end: npt.NDArray[np.int32]
+    offset: npt.NDArray[np.int64]
+    row: npt.NDArray[np.int32]
+    label: npt.NDArray[np.int32]
+
+
+class Walk(NamedTuple):
+    """The suspended state of an enumeration: a stack of branches still to take, and the path so far."""
+
+    node: npt.NDArray[np.int32]
+    depth: npt.NDArray[np.int32]
+    skip: npt.NDArray[np.int64]
+    take: npt.NDArray[np.int64]
+    path_row: npt.NDArray[np.int32]
+    path_label: npt.NDArray[np.int32]
+
+
+def new_walk(capacity: int = 1024) -> Walk:
+    """Return an empty walk."""
+    return Walk(
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int64),
+        np.empty(capacity, np.int64),
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int32),
+    )
+
+
+def new_found(matches: int, positions: int) -> Found:
+    """Return room for matches."""
+    return Found(
+        np.empty(matches, np.int32),
+        np.empty(matches, np.int32),
+        np.zeros(matches + 1, np.int64),
+        np.empty(positions, np.int32),
+        np.empty(positions, np.int32),
+    )
+
+
+@kernel
+def grow_path(walk):  # type: ignore[no-untyped-def]
+    """Return the walk with twice the room for its path."""
+    size = walk.path_row.shape[0]
+    rows = np.empty(2 * size, np.int32)
+    labels = np.empty(2 * size, np.int32)
+    rows[:size] = walk.path_row
+    labels[:size] = walk.path_label
+    return Walk(walk.node, walk.depth, walk.skip, walk.take, rows, labels)
+
+
+@kernel
+def push(walk, size, node, depth, skip, take):  # type: ignore[no-untyped-def]
+    """Put a branch on the stack, with more room where needed; returns the walk."""
+    if size == walk.node.shape[0]:
+        nodes = np.empty(2 * size, np.int32)
+        depths = np.empty(2 * size, np.int32)
+        skips = np.empty(2 * size, np.int64)
+        takes = np.empty(2 * size, np.int64)
+        nodes[:size] = walk.node
+        depths[:size] = walk.depth
+        skips[:size] = walk.skip
+        takes[:size] = walk.take
+        walk = Walk(nodes, depths, skips, takes, walk.path_row, walk.path_label)
+    walk.node[size] = node
+    walk.depth[size] = depth
+    walk.skip[size] = skip
+    walk.take[size] = take
+    return walk
+
+
+@kernel
+def emit(found, number, start, end, walk, depth):  # type: ignore[no-untyped-def]
+    """Write the path as match `number`; the caller has seen to the room."""
+    begin = found.offset[number]
+    found.start[number] = start
+    found.end[number] = end
+    for index in range(depth):
+        found.row[begin + index] = walk.path_row[depth - 1 - index]
+        found.label[begin + index] = walk.path_label[depth - 1 - index]
+    found.offset[number + 1] = begin + depth
+
+
+@kernel
+def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limit, quota, taken):  # type: ignore[no-untyped-def]
+    """Enumerate without conditions; returns (status, accept, stack size, matches written, walk).
+
+    A key yields at most `quota` matches; `taken[key]` counts them from call to call.
+    """
+    number = 0
+    room = found.row.shape[0]
+    while accept < last_accept or size > 0:
+        if size == 0:
+            root = accepts.node[accept]
+            accept += 1
+            if nodes.start[root] < accepts.low[accept - 1] or taken[accepts.key[accept - 1]] >= quota:
+                continue
+            walk = push(walk, 0, root, 0, 0, 0)
+            size = 1
+        low = accepts.low[accept - 1]
+        end = accepts.row[accept - 1]
+        key = accepts.key[accept - 1]
+        while size > 0:
+            if taken[key] >= quota:
+                size = 0
+                break
+            if number == limit:
+                return FULL, accept, size, number, walk
+            size -= 1
+            node = walk.node[size]
+            depth = walk.depth[size]
+            while True:
+                label = nodes.label[node]
+                if label == UNION:
+                    right = nodes.right[node]
+                    if nodes.start[right] >= low:
+                        if size == walk.node.shape[0]:
+                            walk = push(walk, size, right, depth, 0, 0)
+                        else:
+                            walk.node[size] = right
+                            walk.depth[size] = depth
+                        size += 1
+                    node = nodes.left[node]
+                    continue
+                row = nodes.row[node]
+                if label != BOTTOM:
+                    if depth == walk.path_row.shape[0]:
+                        walk = grow_path(walk)
+                    walk.path_row[depth] = row
+                    walk.path_label[depth] = label
+                    depth += 1
+                    if nodes.left[node] >= 0:
+                        node = nodes.left[node]
+                        continue
+                if found.offset[number] + depth > room:
+                    # Come back to this leaf with more room.
+                    walk = push(walk, size, node, depth if label == BOTTOM else depth - 1, 0, 0)
+                    return FULL, accept, size + 1, number, walk
+                emit(found, number, row, end, walk, depth)
+                number += 1
+                taken[key] += 1
+                break
+    return FINISHED, accept, size, number, walk
+
+
+@kernel
+def live_paths(nodes, root, low, counts):  # type: ignore[no-untyped-def]
+    """Count the live paths below every live node reachable from the root into `counts` (-1 where unknown)."""
+    stack = np.empty(256, np.int32)
+    stack[0] = root
+    size = 1
+    while size > 0:
+        node = stack[size - 1]
+        if counts[node] >= 0:
+            size -= 1
+            continue
+        label = nodes.label[node]
+        left = nodes.left[node]
+        if label == BOTTOM or (label != UNION and left < 0):
+            counts[node] = 1
+            size -= 1
+            continue
+        pending = -1
+        if counts[left] < 0:
+            pending = left
+        elif label == UNION:
+            right = nodes.right[node]
+            if nodes.start[right] >= low and counts[right] < 0:
+                pending = right
+        if pending >= 0:
+            if size == stack.shape[0]:
+                larger = np.empty(2 * size, np.int32)
+                larger[:size] = stack
+                stack = larger
+            stack[size] = pending
+            size += 1
+            continue
+        total = counts[left]
+        if label == UNION and nodes.start[nodes.right[node]] >= low:
+            total = min(total + counts[nodes.right[node]], COUNT_LIMIT)
+        counts[node] = total
+        size -= 1
+
+
+@kernel
+def forbidden(programs, absences, absence, candidate, walk, depth, store, scratch):  # type: ignore[no-untyped-def]
+    """Return whether all conditions of a NOT hold for a candidate event."""
+    for at in range(absences.condition_first[absence], absences.condition_first[absence + 1]):
+        if not all_hold(
+            programs,
+            absences.condition[at],
+            -1,
+            -1,
+            candidate,
+            walk.path_row,
+            walk.path_label,
+            depth,
+            store.values,
+            store.floats,
+            store.valid,
+            scratch,
+        ):
+            return False
+    return True
+
+
+@kernel
+def gap_is_clean(programs, absences, index, walk, depth, store, scratch):  # type: ignore[no-untyped-def]
+    """Check the absences on the gap between path index `index` and the earlier event after it in the path."""
+    label = walk.path_label[index]
+    for at in range(absences.check_first[label], absences.check_first[label + 1]):
+        absence = absences.check[at]
+        candidate = store.previous[absence, walk.path_row[index]]
+        while candidate > walk.path_row[index + 1]:
+            if forbidden(programs, absences, absence, candidate, walk, depth, store, scratch):
+                return False
+            candidate = store.previous[absence, candidate]
+    return True
+
+
+@kernel
+def surroundings_are_clean(programs, absences, accepts, accept, start, walk, depth, store, scratch):  # type: ignore[no-untyped-def]
+    """Check the absences on all gaps, before the first and after the last event of a whole match."""
+    for index in range(depth - 1):
+        if not gap_is_clean(programs, absences, index, walk, depth, store, scratch):
+            return False
+    low = accepts.low[accept]
+    for number in range(absences.leading.shape[0]):
+        absence = absences.leading[number]
+        candidate = store.previous[absence, start]
+        while candidate >= 0 and store.clock[candidate] >= low:
+            if forbidden(programs, absences, absence, candidate, walk, depth, store, scratch):
+                return False
+            candidate = store.previous[absence, candidate]
+    for number in range(absences.trailing.shape[0]):
+        absence = absences.trailing[number]
+        candidate = accepts.tail[accept, absence]
+        while candidate > accepts.row[accept]:
+            if store.clock[start] >= store.low[candidate] and forbidden(
+                programs, absences, absence, candidate, walk, depth, store, scratch
+            ):
+                return False
+            candidate = store.previous[absence, candidate]
+    return True
+
+
+@kernel
+def enumerate_checked(  # type: ignore[no-untyped-def]
+    nodes,
+    accepts,
+    accept,
+    last_accept,
+    size,
+    walk,
+    found,
+    limit,
+    quota,
+    taken,
+    programs,
+    absences,
+    store,
+    counts,
+    slice_index,
+    slices,
+):
+    """Enumerate with conditions, absences and slices; returns (status, accept, stack size, matches written, walk).
+
+    `counts` holds -1 for every node; it is used when `slices` is above 1 and reset for each accept.
+    """
+    number = 0
+    room = found.row.shape[0]
+    scratch = new_scratch()
+    while accept < last_accept or size > 0:
+        if size == 0:
+            root = accepts.node[accept]
+            accept += 1
+            if nodes.start[root] < accepts.low[accept - 1] or taken[accepts.key[accept - 1]] >= quota:
+                continue
+            skip = np.int64(0)
+            take = np.int64(COUNT_LIMIT)
+            if slices > 1:
+                counts[: root + 1] = -1
+                live_paths(nodes, root, accepts.low[accept - 1], counts)
+                total = counts[root]
+                take = (total + slices - 1) // slices
+                skip = slice_index * take
+                if skip >= total:
+                    continue
+            walk = push(walk, 0, root, 0, skip, take)
+            size = 1
+        low = accepts.low[accept - 1]
+        end = accepts.row[accept - 1]
+        key = accepts.key[accept - 1]
+        while size > 0:
+            if taken[key] >= quota:
+                size = 0
+                break
+            if number == limit:
+                return FULL, accept, size, number, walk
+            size -= 1
+            node = walk.node[size]
+            depth = walk.depth[size]
+            skip = walk.skip[size]
+            take = walk.take[size]
+            while True:
+                label = nodes.label[node]
+                if label == UNION:
+                    left = nodes.left[node]
+                    right = nodes.right[node]
+                    right_skip = np.int64(0)
+                    right_take = take
+                    go_left = True
+                    if slices > 1:
+                        below = counts[left]
+                        go_left = below > skip
+                        right_skip = max(np.int64(0), skip - below)
+                        right_take = take - (below - skip) if go_left else take
+                    if nodes.start[right] >= low and right_take > 0 and (slices <= 1 or counts[right] > right_skip):
+                        walk = push(walk, size, right, depth, right_skip, right_take)
+                        size += 1
+                    if not go_left:
+                        break
+                    node = left
+                    continue
+                row = nodes.row[node]
+                if label != BOTTOM:
+                    if depth == walk.path_row.shape[0]:
+                        walk = grow_path(walk)
+                    walk.path_row[depth] = row
+                    walk.path_label[depth] = label
+                    depth += 1
+                    if not joins(
+                        programs,
+                        depth - 1,
+                        walk.path_row,
+                        walk.path_label,
+                        depth,
+                        store.values,
+                        store.floats,
+                        store.valid,
+                        scratch,
+                    ):
+                        break
+                    if nodes.left[node] >= 0:
+                        node = nodes.left[node]
+                        continue
+                if not closes(
+                    programs,
+                    walk.path_label[depth - 1] if depth > 0 else 0,
+                    walk.path_row,
+                    walk.path_label,
+                    depth,
+                    store.values,
+                    store.floats,
+                    store.valid,
+                    scratch,
+                ):
+                    break
+                if not surroundings_are_clean(
+                    programs, absences, accepts, accept - 1, row, walk, depth, store, scratch
+                ):
+                    break
+                if found.offset[number] + depth > room:
+                    walk = push(walk, size, node, depth if label == BOTTOM else depth - 1, skip, take)
+                    return FULL, accept, size + 1, number, walk
+                emit(found, number, row, end, walk, depth)
+                number += 1
+                taken[key] += 1
+                break
+    return FINISHED, accept, size, number, walk

@@ -1,0 +1,429 @@
+"""Conditions between events as small stack programs, run by kernels while they follow a match.
+
+A *path* holds the events of a (partial) match from the latest (index 0) to the earliest; each has a row and a label. A condition
+has slots, one for each variable with bare references; an instance puts one event of the path into each slot.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eventide.match.jit import kernel
+
+STACK = 64
+MAX_SLOTS = 6
+
+
+class Op(IntEnum):
+    """Operations; operands are (a, b, c). Suffix I is 64-bit integers, F doubles."""
+
+    LOAD_I = 0  # slot, column, 1 for the next event of the slot's variable
+    LOAD_F = 1
+    CONST_I = 2  # index into constants
+    CONST_F = 3
+    NULL = 4
+    TO_F = 5
+    EQ_I = 10
+    NE_I = 11
+    LT_I = 12
+    LE_I = 13
+    EQ_F = 14
+    NE_F = 15
+    LT_F = 16
+    LE_F = 17
+    SAME_I = 18
+    SAME_F = 19
+    ADD_I = 20
+    SUB_I = 21
+    MUL_I = 22
+    MOD_I = 23
+    ADD_F = 25
+    SUB_F = 26
+    MUL_F = 27
+    DIV_F = 28
+    MOD_F = 29
+    ABS_I = 30
+    ABS_F = 31
+    AND = 40
+    OR = 41
+    NOT = 42
+    IS_NULL = 43
+    IF_I = 44
+    IF_F = 45
+    COUNT = 50  # variable, -, slot whose earlier events are read or -1 for all
+    COUNT_VALUE = 51  # variable, column, slot
+    FIRST = 52
+    LAST = 53
+    SUM_I = 54
+    SUM_F = 55
+    MIN_I = 56
+    MIN_F = 57
+    MAX_I = 58
+    MAX_F = 59
+    AVG_I = 60
+    AVG_F = 61
+    FIRST_KNOWN = 62  # as FIRST, but an instance without such an event is not judged yet
+
+
+class Programs(NamedTuple):
+    """All conditions of a query, in flat arrays. `label_has[label, variable]` says which variables a label binds."""
+
+    code: npt.NDArray[np.int64]
+    """[instruction, (op, a, b, c)]"""
+    constants: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int32]
+    """[condition + 1]: where its instructions begin."""
+    slots: npt.NDArray[np.int32]
+    """[condition, MAX_SLOTS]: variable of each slot, -1 when unused."""
+    paired: npt.NDArray[np.uint8]
+    """[condition, MAX_SLOTS]: 1 when the slot also reads the next event of its variable."""
+    scope: npt.NDArray[np.int32]
+    """[condition]: variable that must have an event for the condition to be asked, or -1."""
+    outside: npt.NDArray[np.int32]
+    """[condition]: slot that holds an event outside the path (a negated one), or -1."""
+    label_has: npt.NDArray[np.uint8]
+    pair_first: npt.NDArray[np.int32]
+    """[label + 1]: where the (condition, slot) pairs to check when an event with that label joins the path begin."""
+    pair_condition: npt.NDArray[np.int32]
+    pair_slot: npt.NDArray[np.int32]
+    whole_first: npt.NDArray[np.int32]
+    """[label + 1]: conditions to check over all instances when an event with that label joins."""
+    whole_condition: npt.NDArray[np.int32]
+    closing: npt.NDArray[np.int32]
+    """Conditions to check on whole matches."""
+    closing_done: npt.NDArray[np.uint8]
+    """[closing, label]: 1 when a match whose outermost event has the label has been checked on the way."""
+
+
+@kernel
+def less(a, b):  # type: ignore[no-untyped-def]
+    """Return a < b with NaN above everything."""
+    if np.isnan(a):
+        return False
+    if np.isnan(b):
+        return True
+    return a < b
+
+
+@kernel
+def equal(a, b):  # type: ignore[no-untyped-def]
+    """Return a = b with NaN equal to itself."""
+    return a == b or (np.isnan(a) and np.isnan(b))
+
+
+@kernel
+def truncated_remainder(a, b):  # type: ignore[no-untyped-def]
+    """Return the remainder with the sign of the dividend, as SQL has it."""
+    remainder = abs(a) % abs(b)
+    return -remainder if a < 0 else remainder
+
+
+@kernel
+def next_in_path(programs, labels, index, variable):  # type: ignore[no-untyped-def]
+    """Return the path index of the next later event of the variable, or -1."""
+    index -= 1
+    while index >= 0 and not programs.label_has[labels[index], variable]:
+        index -= 1
+    return index
+
+
+@kernel
+def fold(programs, op, variable, column, so_far, rows, labels, depth, values, floats, valid):  # type: ignore[no-untyped-def]
+    """Run a set function over the path; returns (integer, double, is null, number of events seen)."""
+    seen = 0
+    used = 0
+    whole = np.int64(0)
+    real = 0.0
+    begin = depth - 1
+    stop = so_far + 1 if so_far >= 0 else 0
+    for index in range(begin, stop - 1, -1):
+        if variable >= 0 and not programs.label_has[labels[index], variable]:
+            continue
+        seen += 1
+        if op == Op.COUNT:
+            continue
+        row = rows[index]
+        if op == Op.FIRST or op == Op.LAST or op == Op.FIRST_KNOWN:
+            if op == Op.LAST or seen == 1:
+                whole = values[column, row]
+                real = floats[column, row]
+                used = valid[column, row]
+            continue
+        if not valid[column, row]:
+            continue
+        used += 1
+        if op == Op.SUM_I or op == Op.AVG_I:
+            whole += values[column, row]
+            real += values[column, row]
+        elif op == Op.SUM_F or op == Op.AVG_F:
+            real += floats[column, row]
+        elif op == Op.MIN_I:
+            if used == 1 or values[column, row] < whole:
+                whole = values[column, row]
+        elif op == Op.MAX_I:
+            if used == 1 or values[column, row] > whole:
+                whole = values[column, row]
+        elif op == Op.MIN_F:
+            if used == 1 or less(floats[column, row], real):
+                real = floats[column, row]
+        elif op == Op.MAX_F:
+            if used == 1 or less(real, floats[column, row]):
+                real = floats[column, row]
+    if op == Op.AVG_I or op == Op.AVG_F:
+        if used > 0:
+            real = real / used
+    return whole, real, used == 0, seen, used
+
+
+@kernel
+def holds(programs, condition, chosen, rows, labels, depth, outside_row, values, floats, valid, wholes, reals, nulls):  # type: ignore[no-untyped-def]
+    """Judge one instance: 1 when the condition is true or vacuous, 0 otherwise.
+
+    `chosen[slot]` is the path index of the slot's event (-1 for the event outside the path).
+    """
+    top = -1
+    for at in range(programs.first[condition], programs.first[condition + 1]):
+        op = programs.code[at, 0]
+        a = programs.code[at, 1]
+        b = programs.code[at, 2]
+        c = programs.code[at, 3]
+        if op <= Op.LOAD_F:
+            index = chosen[a]
+            if c == 1:
+                index = next_in_path(programs, labels, index, programs.slots[condition, a])
+                if index < 0:
+                    return 1
+            row = outside_row if index < 0 else rows[index]
+            top += 1
+            nulls[top] = 1 - valid[b, row]
+            wholes[top] = values[b, row]
+            reals[top] = floats[b, row]
+        elif op == Op.CONST_I:
+            top += 1
+            nulls[top] = 0
+            wholes[top] = programs.constants[a]
+        elif op == Op.CONST_F:
+            top += 1
+            nulls[top] = 0
+            reals[top] = programs.constants[a : a + 1].view(np.float64)[0]
+        elif op == Op.NULL:
+            top += 1
+            nulls[top] = 1
+            wholes[top] = 0
+            reals[top] = 0.0
+        elif op == Op.TO_F:
+            reals[top] = float(wholes[top])
+        elif op < Op.ADD_I:
+            top -= 1
+            if op == Op.SAME_I or op == Op.SAME_F:
+                both = nulls[top] == 1 and nulls[top + 1] == 1
+                none = nulls[top] == 0 and nulls[top + 1] == 0
+                if op == Op.SAME_I:
+                    same = wholes[top] == wholes[top + 1]
+                else:
+                    same = equal(reals[top], reals[top + 1])
+                wholes[top] = 1 if both or (none and same) else 0
+                nulls[top] = 0
+            else:
+                nulls[top] |= nulls[top + 1]
+                if op == Op.EQ_I:
+                    truth = wholes[top] == wholes[top + 1]
+                elif op == Op.NE_I:
+                    truth = wholes[top] != wholes[top + 1]
+                elif op == Op.LT_I:
+                    truth = wholes[top] < wholes[top + 1]
+                elif op == Op.LE_I:
+                    truth = wholes[top] <= wholes[top + 1]
+                elif op == Op.EQ_F:
+                    truth = equal(reals[top], reals[top + 1])
+                elif op == Op.NE_F:
+                    truth = not equal(reals[top], reals[top + 1])
+                elif op == Op.LT_F:
+                    truth = less(reals[top], reals[top + 1])
+                else:
+                    truth = not less(reals[top + 1], reals[top])
+                wholes[top] = 1 if truth else 0
+        elif op <= Op.MOD_F:
+            top -= 1
+            nulls[top] |= nulls[top + 1]
+            if op == Op.ADD_I:
+                wholes[top] += wholes[top + 1]
+            elif op == Op.SUB_I:
+                wholes[top] -= wholes[top + 1]
+            elif op == Op.MUL_I:
+                wholes[top] *= wholes[top + 1]
+            elif op == Op.MOD_I:
+                if wholes[top + 1] == 0:
+                    nulls[top] = 1
+                elif nulls[top] == 0:
+                    wholes[top] = truncated_remainder(wholes[top], wholes[top + 1])
+            elif op == Op.ADD_F:
+                reals[top] += reals[top + 1]
+            elif op == Op.SUB_F:
+                reals[top] -= reals[top + 1]
+            elif op == Op.MUL_F:
+                reals[top] *= reals[top + 1]
+            elif reals[top + 1] == 0.0:
+                nulls[top] = 1
+            elif op == Op.DIV_F:
+                reals[top] = reals[top] / reals[top + 1]
+            elif nulls[top] == 0:
+                reals[top] = truncated_remainder(reals[top], reals[top + 1])
+        elif op == Op.ABS_I:
+            wholes[top] = abs(wholes[top])
+        elif op == Op.ABS_F:
+            reals[top] = abs(reals[top])
+        elif op == Op.AND or op == Op.OR:
+            top -= 1
+            decisive = 0 if op == Op.AND else 1
+            left = nulls[top] == 0 and wholes[top] == decisive
+            right = nulls[top + 1] == 0 and wholes[top + 1] == decisive
+            if left or right:
+                nulls[top] = 0
+                wholes[top] = decisive
+            else:
+                nulls[top] |= nulls[top + 1]
+                wholes[top] = 1 - decisive
+        elif op == Op.NOT:
+            wholes[top] = 1 - wholes[top]
+        elif op == Op.IS_NULL:
+            wholes[top] = nulls[top]
+            nulls[top] = 0
+        elif op == Op.IF_I or op == Op.IF_F:
+            top -= 2
+            pick = top + 1 if nulls[top] == 0 and wholes[top] == 1 else top + 2
+            nulls[top] = nulls[pick]
+            wholes[top] = wholes[pick]
+            reals[top] = reals[pick]
+        else:
+            so_far = chosen[c] if c >= 0 else -1
+            whole, real, is_null, seen, used = fold(
+                programs, op, a, b, so_far, rows, labels, depth, values, floats, valid
+            )
+            if op == Op.COUNT:
+                whole = np.int64(seen)
+                is_null = False
+            elif op == Op.COUNT_VALUE:
+                whole = np.int64(used)
+                is_null = False
+            elif seen == 0 and (c >= 0 or op == Op.FIRST_KNOWN):
+                return 1
+            top += 1
+            wholes[top] = whole
+            reals[top] = real
+            nulls[top] = 1 if is_null else 0
+    return 1 if nulls[0] == 0 and wholes[0] == 1 else 0
+
+
+@kernel
+def all_hold(programs, condition, fixed_slot, fixed_index, outside_row, rows, labels, depth, values, floats, valid, scratch):  # type: ignore[no-untyped-def]
+    """Judge every instance of a condition, or those with one slot fixed (`fixed_slot` -1 fixes none)."""
+    wholes, reals, nulls, chosen = scratch
+    scope = programs.scope[condition]
+    if scope >= 0:
+        inside = False
+        for index in range(depth):
+            if programs.label_has[labels[index], scope]:
+                inside = True
+                break
+        if not inside:
+            return True
+    slots = 0
+    while slots < MAX_SLOTS and programs.slots[condition, slots] >= 0:
+        slots += 1
+    outside = programs.outside[condition]
+    # An odometer over the path indices of the free slots.
+    level = 0
+    for slot in range(slots):
+        chosen[slot] = -1
+    if slots == 0:
+        return (
+            holds(programs, condition, chosen, rows, labels, depth, outside_row, values, floats, valid, wholes, reals, nulls)
+            == 1
+        )
+    while level >= 0:
+        if level == slots:
+            if (
+                holds(
+                    programs, condition, chosen, rows, labels, depth, outside_row, values, floats, valid, wholes, reals, nulls
+                )
+                == 0
+            ):
+                return False
+            level -= 1
+            continue
+        if level == outside:
+            # The outside slot has one choice; -1 before and after it means the odometer passes twice.
+            if chosen[level] == -1:
+                chosen[level] = -2
+                level += 1
+            else:
+                chosen[level] = -1
+                level -= 1
+            continue
+        if level == fixed_slot:
+            if chosen[level] == -1:
+                chosen[level] = fixed_index
+                level += 1
+            else:
+                chosen[level] = -1
+                level -= 1
+            continue
+        variable = programs.slots[condition, level]
+        index = chosen[level] + 1
+        while index < depth and not programs.label_has[labels[index], variable]:
+            index += 1
+        if index < depth:
+            chosen[level] = index
+            level += 1
+        else:
+            chosen[level] = -1
+            level -= 1
+    return True
+
+
+@kernel
+def new_scratch():  # type: ignore[no-untyped-def]
+    """Return the work space of the evaluator."""
+    return (np.zeros(STACK, np.int64), np.zeros(STACK), np.zeros(STACK, np.int64), np.full(MAX_SLOTS, -1, np.int64))
+
+
+@kernel
+def joins(programs, at, rows, labels, depth, values, floats, valid, scratch):  # type: ignore[no-untyped-def]
+    """Judge all that can be known when the event at path index `at` (either end of the path) has joined."""
+    label = labels[at]
+    for pair in range(programs.pair_first[label], programs.pair_first[label + 1]):
+        condition = programs.pair_condition[pair]
+        slot = programs.pair_slot[pair]
+        index = at
+        if programs.paired[condition, slot] and at == 0 and depth > 1:
+            # Growing at the late end: the new event is the "next" of the variable's previous event.
+            variable = programs.slots[condition, slot]
+            index = 1
+            while index < depth and not programs.label_has[labels[index], variable]:
+                index += 1
+            if index == depth:
+                continue
+        if not all_hold(programs, condition, slot, index, -1, rows, labels, depth, values, floats, valid, scratch):
+            return False
+    for whole in range(programs.whole_first[label], programs.whole_first[label + 1]):
+        condition = programs.whole_condition[whole]
+        if not all_hold(programs, condition, -1, -1, -1, rows, labels, depth, values, floats, valid, scratch):
+            return False
+    return True
+
+
+@kernel
+def closes(programs, outermost, rows, labels, depth, values, floats, valid, scratch):  # type: ignore[no-untyped-def]
+    """Judge the conditions that only whole matches decide."""
+    for number in range(programs.closing.shape[0]):
+        if programs.closing_done[number, outermost]:
+            continue
+        condition = programs.closing[number]
+        if not all_hold(programs, condition, -1, -1, -1, rows, labels, depth, values, floats, valid, scratch):
+            return False
+    return True

@@ -1,0 +1,101 @@
+"""What every matcher takes, gives and promises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from eventide.match.enumeration import Absences, Found
+from eventide.match.programs import Programs
+from eventide.match.selection import Keep
+from eventide.match.tables import TransitionSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True)
+class EventBatch:
+    """A stretch of the ordered stream as columns; events of one key are in order, keys may interleave.
+
+    Either `restart` marks where the only slot is given to the next key (input sorted by key), or `slot` numbers the keys.
+    `values` are the columns that conditions between events read, doubles as their bits.
+    """
+
+    mask: npt.NDArray[np.int64]
+    clock: npt.NDArray[np.int64]
+    low: npt.NDArray[np.int64]
+    slot: npt.NDArray[np.int32] | None = None
+    restart: npt.NDArray[np.uint8] | None = None
+    home: npt.NDArray[np.uint8] | None = None
+    values: npt.NDArray[np.int64] | None = None
+    valid: npt.NDArray[np.uint8] | None = None
+
+    def __len__(self) -> int:
+        return int(self.mask.shape[0])
+
+
+class LabelledQuery(Protocol):
+    """What a matcher asks of the plan; labels are numbered as the automaton meets them, so tables grow with their number."""
+
+    def label_count(self) -> int: ...
+    def programs(self) -> Programs: ...
+    def closing_programs(self) -> Programs: ...
+    def absences(self) -> Absences: ...
+    def visible(self) -> npt.NDArray[np.int32]: ...
+
+
+@dataclass(frozen=True)
+class MatcherSettings:
+    """How a matcher is to work.
+
+    `bits` is the number of predicate bits, `forbidden_bits` the bit of each absence that is checked on matches, `columns` the number
+    of value columns. `quota` caps the matches of each key (LIMIT), `max_matches` those of the whole run.
+    """
+
+    source: TransitionSource
+    labelled: LabelledQuery
+    bits: int
+    columns: int = 0
+    forbidden_bits: tuple[int, ...] = ()
+    checked: bool = False
+    trailing: bool = False
+    keep: Keep = Keep.ALL
+    deduplicate: bool = False
+    consume: int = 0
+    quota: int | None = None
+    max_matches: int | None = None
+    slice_index: int = 0
+    slices: int = 1
+
+
+class Matcher(Protocol):
+    """An algorithm that turns batches of events into matches.
+
+    Rows are numbered anew in each call of `advance`: first the rows that `keep` returned, in that order, then the batch.
+    """
+
+    name: str
+
+    def advance(self, batch: EventBatch) -> Iterator[Found]:
+        """Take a batch and yield the matches that are now certain."""
+        ...
+
+    def keep(self) -> npt.NDArray[np.int64]:
+        """Return the rows that later matches may still name, ascending; all other rows are forgotten."""
+        ...
+
+    def finish(self) -> Iterator[Found]:
+        """Yield the matches that only the end of the stream makes certain."""
+        ...
+
+    def dump(self) -> bytes:
+        """Return the whole state between two batches."""
+        ...
+
+    def load(self, state: bytes) -> None:
+        """Go on from a dumped state."""
+        ...

@@ -1,0 +1,1 @@
+"""Runs: partial matches one by one, conditions between events judged as the events arrive."""

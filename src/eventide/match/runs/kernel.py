@@ -1,0 +1,338 @@
+"""The update step of the runs matcher (koerber.md 2.4, Table 4.1): each partial match takes, skips or dies."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eventide.match.enumeration import COUNT_LIMIT, enumerate_checked
+from eventide.match.jit import kernel
+from eventide.match.programs import joins, new_scratch
+from eventide.match.shared_dag.kernel import (
+    ACCEPTED,
+    CONFIRM,
+    CONFIRM_FROM,
+    CONSUME_ALL,
+    CONSUME_NONE,
+    DONE,
+    EPOCH,
+    KEY,
+    NEED_ACCEPTS,
+    NEED_LISTS,
+    NEED_NODES,
+    NEED_TRANSITION,
+    OPEN_ACCEPT,
+    TOP,
+    WANTED_STATE,
+    WANTED_SYMBOL,
+    link_absences,
+    record,
+    write_output,
+)
+from eventide.match.shared_dag.nodes import NONE
+from eventide.match.tables import UNKNOWN
+
+FREE = 0
+USED = 1
+
+
+class Runs(NamedTuple):
+    """The partial matches of every slot, as linked lists over flat arrays. `meta` holds the free list and the high-water mark."""
+
+    head: npt.NDArray[np.int32]
+    count: npt.NDArray[np.int32]
+    low: npt.NDArray[np.int64]
+    epoch: npt.NDArray[np.int64]
+    last: npt.NDArray[np.int32]
+    state: npt.NDArray[np.int32]
+    node: npt.NDArray[np.int32]
+    following: npt.NDArray[np.int32]
+    meta: npt.NDArray[np.int64]
+
+
+def new_runs(slots: int, capacity: int, absences: int) -> Runs:
+    """Return no runs."""
+    return Runs(
+        np.full(slots, -1, np.int32),
+        np.zeros(slots, np.int32),
+        np.full(slots, np.iinfo(np.int64).min, np.int64),
+        np.zeros(slots, np.int64),
+        np.full((slots, absences), -1, np.int32),
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int32),
+        np.array([-1, 0], np.int64),
+    )
+
+
+@kernel
+def drop_runs(runs, slot):  # type: ignore[no-untyped-def]
+    """Forget all partial matches of a slot."""
+    run = runs.head[slot]
+    while run >= 0:
+        following = runs.following[run]
+        runs.following[run] = runs.meta[FREE]
+        runs.meta[FREE] = run
+        run = following
+    runs.head[slot] = -1
+    runs.count[slot] = 0
+
+
+@kernel
+def restart_runs(runs, accepts, counters, slot):  # type: ignore[no-untyped-def]
+    """Give the slot to a new key."""
+    drop_runs(runs, slot)
+    counters[KEY] += 1
+    absences = runs.last.shape[1]
+    if absences:
+        for accept in range(counters[OPEN_ACCEPT], counters[ACCEPTED]):
+            for absence in range(absences):
+                accepts.tail[accept, absence] = runs.last[slot, absence]
+    counters[OPEN_ACCEPT] = counters[ACCEPTED]
+    for absence in range(absences):
+        runs.last[slot, absence] = -1
+
+
+@kernel
+def new_run(runs, state, node, following):  # type: ignore[no-untyped-def]
+    """Return a run from the free list or from fresh room, which the caller has seen to."""
+    run = runs.meta[FREE]
+    if run >= 0:
+        runs.meta[FREE] = runs.following[run]
+    else:
+        run = runs.meta[USED]
+        runs.meta[USED] += 1
+    runs.state[run] = state
+    runs.node[run] = node
+    runs.following[run] = following
+    return run
+
+
+@kernel
+def path_of(nodes, node, rows, labels):  # type: ignore[no-untyped-def]
+    """Write the events of a run behind index 0, which is left for the event that may join; returns (depth, rows, labels)."""
+    depth = 1
+    while node >= 0:
+        if depth == rows.shape[0]:
+            more_rows = np.empty(2 * depth, np.int32)
+            more_labels = np.empty(2 * depth, np.int32)
+            more_rows[:depth] = rows
+            more_labels[:depth] = labels
+            rows = more_rows
+            labels = more_labels
+        rows[depth] = nodes.row[node]
+        labels[depth] = nodes.label[node]
+        depth += 1
+        node = nodes.left[node]
+    return depth, rows, labels
+
+
+@kernel
+def advance_runs(  # type: ignore[no-untyped-def]
+    tables, nodes, runs, events, previous, accepts, counters, consume, confirm, begin, end, programs, store
+):
+    """Take the events of rows begin..end; returns (status, row to go on with) as the shared-DAG kernel does."""
+    scratch = new_scratch()
+    rows = np.empty(64, np.int32)
+    labels = np.empty(64, np.int32)
+    absences = previous.shape[0]
+    for row in range(begin, end):
+        slot = events.slot[row]
+        if events.restart[row]:
+            restart_runs(runs, accepts, counters, slot)
+            events.restart[row] = 0
+        if absences:
+            link_absences(events, runs, previous, slot, row)
+        symbol = events.symbol[row]
+        if tables.idle[symbol]:
+            continue
+        if consume == CONSUME_ALL and runs.epoch[slot] != counters[EPOCH]:
+            drop_runs(runs, slot)
+            runs.epoch[slot] = counters[EPOCH]
+        if tables.first[0, symbol] == UNKNOWN:
+            counters[WANTED_STATE] = 0
+            counters[WANTED_SYMBOL] = symbol
+            return NEED_TRANSITION, row
+        moves = tables.count[0, symbol]
+        run = runs.head[slot]
+        while run >= 0:
+            state = runs.state[run]
+            if tables.first[state, symbol] == UNKNOWN:
+                counters[WANTED_STATE] = state
+                counters[WANTED_SYMBOL] = symbol
+                return NEED_TRANSITION, row
+            moves += tables.count[state, symbol]
+            run = runs.following[run]
+        if counters[TOP] + moves > nodes.label.shape[0]:
+            return NEED_NODES, row
+        if counters[ACCEPTED] + moves > accepts.row.shape[0]:
+            return NEED_ACCEPTS, row
+        if runs.meta[USED] + moves > runs.state.shape[0]:
+            return NEED_LISTS, row
+        accepted_before = counters[ACCEPTED]
+        low = events.low[row]
+        runs.low[slot] = low
+        home = events.home[row]
+        fresh = -1
+        fresh_count = 0
+        before = -1
+        run = runs.head[slot]
+        while run >= 0:
+            following = runs.following[run]
+            node = runs.node[run]
+            state = runs.state[run]
+            target = -1
+            if nodes.start[node] >= low:
+                first = tables.first[state, symbol]
+                eligible = 0
+                if tables.count[state, symbol] > 0:
+                    depth, rows, labels = path_of(nodes, node, rows, labels)
+                    rows[0] = row
+                    for move in range(tables.count[state, symbol]):
+                        labels[0] = tables.label[first + move]
+                        if not joins(
+                            programs, 0, rows, labels, depth, store.values, store.floats, store.valid, scratch
+                        ):
+                            continue
+                        eligible |= 1 << move
+                        top = counters[TOP]
+                        counters[TOP] = top + 1
+                        write_output(nodes, top, labels[0], row, node, nodes.start[node])
+                        if tables.accepting[first + move] and home:
+                            record(accepts, counters, slot, row, top, low)
+                        if tables.target[first + move] >= 0:
+                            fresh = new_run(runs, tables.target[first + move], top, fresh)
+                            fresh_count += 1
+                target = tables.skip[tables.skip_first[state, symbol] + eligible]
+            if target >= 0:
+                runs.state[run] = target
+                before = run
+            else:
+                if before >= 0:
+                    runs.following[before] = following
+                else:
+                    runs.head[slot] = following
+                runs.following[run] = runs.meta[FREE]
+                runs.meta[FREE] = run
+                runs.count[slot] -= 1
+            run = following
+        first = tables.first[0, symbol]
+        rows[0] = row
+        for move in range(tables.count[0, symbol]):
+            labels[0] = tables.label[first + move]
+            if not joins(programs, 0, rows, labels, 1, store.values, store.floats, store.valid, scratch):
+                continue
+            top = counters[TOP]
+            counters[TOP] = top + 1
+            write_output(nodes, top, labels[0], row, NONE, events.clock[row])
+            if tables.accepting[first + move] and home:
+                record(accepts, counters, slot, row, top, low)
+            if tables.target[first + move] >= 0:
+                fresh = new_run(runs, tables.target[first + move], top, fresh)
+                fresh_count += 1
+        while fresh >= 0:
+            following = runs.following[fresh]
+            runs.following[fresh] = runs.head[slot]
+            runs.head[slot] = fresh
+            fresh = following
+        runs.count[slot] += fresh_count
+        if consume != CONSUME_NONE and counters[ACCEPTED] > accepted_before:
+            if confirm:
+                counters[CONFIRM_FROM] = accepted_before
+                return CONFIRM, row + 1
+            drop_runs(runs, slot)
+            if consume == CONSUME_ALL:
+                counters[EPOCH] += 1
+    return DONE, end
+
+
+@kernel
+def advance_runs_confirming(  # type: ignore[no-untyped-def]
+    tables,
+    nodes,
+    runs,
+    events,
+    previous,
+    accepts,
+    counters,
+    consume,
+    begin,
+    end,
+    programs,
+    store,
+    walk,
+    found,
+    taken,
+    closing_programs,
+    absences,
+):
+    """Advance where only a look at whole matches tells whether an accept holds a match that consumes."""
+    counts = np.zeros(1, np.int64)
+    while True:
+        status, begin = advance_runs(
+            tables, nodes, runs, events, previous, accepts, counters, consume, True, begin, end, programs, store
+        )
+        if status != CONFIRM:
+            return status, begin
+        found.offset[0] = 0
+        outcome = enumerate_checked(
+            nodes,
+            accepts,
+            counters[CONFIRM_FROM],
+            counters[ACCEPTED],
+            0,
+            walk,
+            found,
+            1,
+            COUNT_LIMIT,
+            taken,
+            closing_programs,
+            absences,
+            store,
+            counts,
+            0,
+            1,
+        )
+        if outcome[3] > 0:
+            drop_runs(runs, events.slot[begin - 1])
+            if consume == CONSUME_ALL:
+                counters[EPOCH] += 1
+
+
+@kernel
+def gather_run_roots(runs, roots, lows):  # type: ignore[no-untyped-def]
+    """List the nodes that runs hold, with the bounds of their windows; returns how many."""
+    number = 0
+    for slot in range(runs.head.shape[0]):
+        run = runs.head[slot]
+        while run >= 0:
+            roots[number] = runs.node[run]
+            lows[number] = runs.low[slot]
+            number += 1
+            run = runs.following[run]
+    return number
+
+
+@kernel
+def renumber_runs(runs, marked, moved):  # type: ignore[no-untyped-def]
+    """Point the runs at the moved nodes and drop what has expired."""
+    for slot in range(runs.head.shape[0]):
+        before = -1
+        run = runs.head[slot]
+        while run >= 0:
+            following = runs.following[run]
+            node = runs.node[run]
+            if marked[node]:
+                runs.node[run] = moved[node]
+                before = run
+            else:
+                if before >= 0:
+                    runs.following[before] = following
+                else:
+                    runs.head[slot] = following
+                runs.following[run] = runs.meta[FREE]
+                runs.meta[FREE] = run
+                runs.count[slot] -= 1
+            run = following

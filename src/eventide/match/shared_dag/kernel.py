@@ -1,0 +1,370 @@
+"""The update step of the shared-DAG automaton: constant work per event, many keys in one call (abella.md 7.3)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eventide.match.enumeration import COUNT_LIMIT, enumerate_checked
+from eventide.match.jit import kernel
+from eventide.match.shared_dag.nodes import BOTTOM, NONE, insert, merge
+from eventide.match.tables import UNKNOWN
+
+DONE = 0
+NEED_TRANSITION = 1
+NEED_NODES = 2
+NEED_ACCEPTS = 3
+NEED_LISTS = 4
+CONFIRM = 5
+
+TOP = 0
+ACCEPTED = 1
+WANTED_STATE = 2
+WANTED_SYMBOL = 3
+EPOCH = 4
+OPEN_ACCEPT = 5
+KEY = 6
+CONFIRM_FROM = 7
+COUNTERS = 8
+
+CONSUME_NONE = 0
+CONSUME_SLOT = 1
+CONSUME_ALL = 2
+
+
+class Lists(NamedTuple):
+    """The union-lists of every key slot: `node[slot, position, :length]` belongs to automaton state `state[slot, position]`."""
+
+    count: npt.NDArray[np.int32]
+    state: npt.NDArray[np.int32]
+    length: npt.NDArray[np.int32]
+    node: npt.NDArray[np.int32]
+    low: npt.NDArray[np.int64]
+    epoch: npt.NDArray[np.int64]
+    last: npt.NDArray[np.int32]
+    """[slot, absence]: the latest event that the absence forbids, or -1."""
+
+
+def new_lists(slots: int, states: int, width: int, absences: int) -> Lists:
+    """Return empty lists."""
+    return Lists(
+        np.zeros(slots, np.int32),
+        np.zeros((slots, states), np.int32),
+        np.zeros((slots, states), np.int32),
+        np.zeros((slots, states, width), np.int32),
+        np.full(slots, np.iinfo(np.int64).min, np.int64),
+        np.zeros(slots, np.int64),
+        np.full((slots, absences), -1, np.int32),
+    )
+
+
+class Events(NamedTuple):
+    """The columns of the events by row, as kernels read them."""
+
+    slot: npt.NDArray[np.int32]
+    restart: npt.NDArray[np.uint8]
+    """1 where the slot is given to a new key."""
+    symbol: npt.NDArray[np.int32]
+    clock: npt.NDArray[np.int64]
+    low: npt.NDArray[np.int64]
+    home: npt.NDArray[np.uint8]
+    """1 where matches may end (a slab reports the matches that end in it)."""
+    forbids: npt.NDArray[np.uint8]
+    """[absence, row]: 1 where the event is one that the absence forbids."""
+
+
+@kernel
+def link_absences(events, lists, previous, slot, row):  # type: ignore[no-untyped-def]
+    """Remember the forbidden events before the row, and the row itself if it is one."""
+    for absence in range(previous.shape[0]):
+        if lists.last[slot, absence] == row:
+            # The call is repeated for this row.
+            continue
+        previous[absence, row] = lists.last[slot, absence]
+        if events.forbids[absence, row]:
+            lists.last[slot, absence] = row
+
+
+@kernel
+def restart_slot(lists, accepts, counters, slot):  # type: ignore[no-untyped-def]
+    """Give the slot to a new key; accepts still open learn the last forbidden events of the old key."""
+    lists.count[slot] = 0
+    counters[KEY] += 1
+    absences = lists.last.shape[1]
+    for accept in range(counters[OPEN_ACCEPT], counters[ACCEPTED] if absences else counters[OPEN_ACCEPT]):
+        for absence in range(absences):
+            accepts.tail[accept, absence] = lists.last[slot, absence]
+    counters[OPEN_ACCEPT] = counters[ACCEPTED]
+    for absence in range(absences):
+        lists.last[slot, absence] = -1
+
+
+@kernel
+def add_node(nodes, top, states, lengths, lists_of, count, target, node):  # type: ignore[no-untyped-def]
+    """Add a non-union node to the list of a target state; returns (count, top), count -1 when there is no room."""
+    for position in range(count):
+        if states[position] == target:
+            length, top = insert(nodes, top, lists_of[position], lengths[position], node)
+            if length < 0:
+                return -1, top
+            lengths[position] = length
+            return count, top
+    if count == states.shape[0]:
+        return -1, top
+    states[count] = target
+    lengths[count] = 1
+    lists_of[count, 0] = node
+    return count + 1, top
+
+
+@kernel
+def write_output(nodes, top, label, row, child, start):  # type: ignore[no-untyped-def]
+    """Write an output node at `top`."""
+    nodes.label[top] = label
+    nodes.row[top] = row
+    nodes.left[top] = child
+    nodes.right[top] = NONE
+    nodes.start[top] = start
+
+
+@kernel
+def record(accepts, counters, slot, row, node, low):  # type: ignore[no-untyped-def]
+    """Note that matches end at the row."""
+    number = counters[ACCEPTED]
+    accepts.row[number] = row
+    accepts.node[number] = node
+    accepts.low[number] = low
+    accepts.key[number] = counters[KEY] + slot
+    counters[ACCEPTED] = number + 1
+
+
+@kernel
+def advance(tables, nodes, lists, events, previous, accepts, counters, consume, confirm, begin, end):  # type: ignore[no-untyped-def]
+    """Take the events of rows begin..end into the automaton; returns (status, row to go on with).
+
+    A status other than DONE asks the caller for room, for a transition, or (CONFIRM) whether the accepts just recorded hold a
+    match at all; the call is then repeated from the returned row.
+    """
+    capacity = nodes.label.shape[0]
+    room = accepts.row.shape[0]
+    width = lists.node.shape[2]
+    slots_states = lists.state.shape[1]
+    new_state = np.zeros(slots_states, np.int32)
+    new_length = np.zeros(slots_states, np.int32)
+    new_node = np.zeros((slots_states, width), np.int32)
+    absences = previous.shape[0]
+    for row in range(begin, end):
+        slot = events.slot[row]
+        if events.restart[row]:
+            restart_slot(lists, accepts, counters, slot)
+            events.restart[row] = 0
+        if absences:
+            link_absences(events, lists, previous, slot, row)
+        symbol = events.symbol[row]
+        if tables.idle[symbol]:
+            continue
+        active = lists.count[slot]
+        if consume == CONSUME_ALL and lists.epoch[slot] != counters[EPOCH]:
+            active = 0
+            lists.epoch[slot] = counters[EPOCH]
+        if tables.first[0, symbol] == UNKNOWN:
+            counters[WANTED_STATE] = 0
+            counters[WANTED_SYMBOL] = symbol
+            return NEED_TRANSITION, row
+        starts = tables.count[0, symbol]
+        quiet_start = tables.unmarked[0, symbol]
+        quiet_accept = tables.unmarked_accepting[0, symbol]
+        if active == 0 and starts == 0 and quiet_start < 0 and not quiet_accept:
+            continue
+        moves = starts + 1
+        for position in range(active):
+            state = lists.state[slot, position]
+            if tables.first[state, symbol] == UNKNOWN:
+                counters[WANTED_STATE] = state
+                counters[WANTED_SYMBOL] = symbol
+                return NEED_TRANSITION, row
+            moves += tables.count[state, symbol] + 1
+        # The most nodes one event can need: a merge for each list, and an output and a union (three nodes) for each move.
+        if counters[TOP] + active * width + 4 * moves + 2 > capacity:
+            return NEED_NODES, row
+        if counters[ACCEPTED] + moves > room:
+            return NEED_ACCEPTS, row
+        top = counters[TOP]
+        accepted_before = counters[ACCEPTED]
+        clock = events.clock[row]
+        low = events.low[row]
+        home = events.home[row]
+        count = 0
+        for move in range(tables.first[0, symbol], tables.first[0, symbol] + starts):
+            write_output(nodes, top, tables.label[move], row, NONE, clock)
+            top += 1
+            if tables.accepting[move] and home:
+                record(accepts, counters, slot, row, top - 1, low)
+            if tables.target[move] >= 0:
+                count, top = add_node(nodes, top, new_state, new_length, new_node, count, tables.target[move], top - 1)
+        if quiet_start >= 0 or quiet_accept:
+            nodes.label[top] = BOTTOM
+            nodes.row[top] = row
+            nodes.left[top] = NONE
+            nodes.right[top] = NONE
+            nodes.start[top] = clock
+            top += 1
+            if quiet_accept and home:
+                record(accepts, counters, slot, row, top - 1, low)
+            if quiet_start >= 0 and count >= 0:
+                count, top = add_node(nodes, top, new_state, new_length, new_node, count, quiet_start, top - 1)
+        for position in range(active):
+            if count < 0:
+                break
+            union_list = lists.node[slot, position]
+            length = lists.length[slot, position]
+            while length > 0 and nodes.start[union_list[length - 1]] < low:
+                length -= 1
+            if length == 0:
+                continue
+            state = lists.state[slot, position]
+            first = tables.first[state, symbol]
+            last = first + tables.count[state, symbol]
+            merged = -1
+            if last > first or tables.unmarked_accepting[state, symbol]:
+                merged, top = merge(nodes, top, union_list, length)
+                start = nodes.start[merged]
+                for move in range(first, last):
+                    write_output(nodes, top, tables.label[move], row, merged, start)
+                    top += 1
+                    if tables.accepting[move] and home:
+                        record(accepts, counters, slot, row, top - 1, low)
+                    if tables.target[move] >= 0:
+                        count, top = add_node(
+                            nodes, top, new_state, new_length, new_node, count, tables.target[move], top - 1
+                        )
+                        if count < 0:
+                            break
+                if tables.unmarked_accepting[state, symbol] and home:
+                    record(accepts, counters, slot, row, merged, low)
+            target = tables.unmarked[state, symbol]
+            if target >= 0 and count >= 0:
+                known = False
+                for other in range(count):
+                    if new_state[other] == target:
+                        known = True
+                        break
+                if known:
+                    if merged < 0:
+                        merged, top = merge(nodes, top, union_list, length)
+                    count, top = add_node(nodes, top, new_state, new_length, new_node, count, target, merged)
+                elif count == slots_states:
+                    count = -1
+                else:
+                    # Nothing else reaches the target yet: the list moves over as it is.
+                    new_state[count] = target
+                    new_length[count] = length
+                    for index in range(length):
+                        new_node[count, index] = union_list[index]
+                    count += 1
+        if count < 0:
+            counters[ACCEPTED] = accepted_before
+            return NEED_LISTS, row
+        counters[TOP] = top
+        lists.low[slot] = low
+        lists.count[slot] = count
+        for position in range(count):
+            lists.state[slot, position] = new_state[position]
+            length = new_length[position]
+            lists.length[slot, position] = length
+            for index in range(length):
+                lists.node[slot, position, index] = new_node[position, index]
+        if consume != CONSUME_NONE and counters[ACCEPTED] > accepted_before:
+            if confirm:
+                counters[CONFIRM_FROM] = accepted_before
+                return CONFIRM, row + 1
+            lists.count[slot] = 0
+            if consume == CONSUME_ALL:
+                counters[EPOCH] += 1
+    return DONE, end
+
+
+@kernel
+def consume_matches(lists, counters, consume, slot):  # type: ignore[no-untyped-def]
+    """Forget the partial matches that a match has consumed."""
+    lists.count[slot] = 0
+    if consume == CONSUME_ALL:
+        counters[EPOCH] += 1
+
+
+@kernel
+def advance_confirming(  # type: ignore[no-untyped-def]
+    tables, nodes, lists, events, previous, accepts, counters, consume, begin, end, walk, found, taken, programs, absences, store
+):
+    """Advance where only a look at the conditions tells whether an accept holds a match that consumes."""
+    counts = np.zeros(1, np.int64)
+    while True:
+        status, begin = advance(tables, nodes, lists, events, previous, accepts, counters, consume, True, begin, end)
+        if status != CONFIRM:
+            return status, begin
+        found.offset[0] = 0
+        outcome = enumerate_checked(
+            nodes,
+            accepts,
+            counters[CONFIRM_FROM],
+            counters[ACCEPTED],
+            0,
+            walk,
+            found,
+            1,
+            COUNT_LIMIT,
+            taken,
+            programs,
+            absences,
+            store,
+            counts,
+            0,
+            1,
+        )
+        if outcome[3] > 0:
+            consume_matches(lists, counters, consume, events.slot[begin - 1])
+
+
+@kernel
+def gather_roots(lists, slots, roots, lows):  # type: ignore[no-untyped-def]
+    """List the nodes that the union-lists hold with the bound of their windows; returns how many."""
+    number = 0
+    for slot in range(slots):
+        for position in range(lists.count[slot]):
+            for index in range(lists.length[slot, position]):
+                roots[number] = lists.node[slot, position, index]
+                lows[number] = lists.low[slot]
+                number += 1
+    return number
+
+
+@kernel
+def renumber_lists(lists, slots, marked, moved):  # type: ignore[no-untyped-def]
+    """Point the union-lists at the moved nodes and drop what has expired."""
+    for slot in range(slots):
+        kept = 0
+        for position in range(lists.count[slot]):
+            length = 0
+            for index in range(lists.length[slot, position]):
+                node = lists.node[slot, position, index]
+                if marked[node]:
+                    lists.node[slot, kept, length] = moved[node]
+                    length += 1
+            if length > 0:
+                lists.state[slot, kept] = lists.state[slot, position]
+                lists.length[slot, kept] = length
+                kept += 1
+        lists.count[slot] = kept
+
+
+@kernel
+def mark_forbidden(last, clock, previous, bounds, needed):  # type: ignore[no-untyped-def]
+    """Mark the rows of forbidden events that a window may still see."""
+    for slot in range(last.shape[0]):
+        for absence in range(previous.shape[0]):
+            row = last[slot, absence]
+            while row >= 0 and clock[row] >= bounds[slot]:
+                needed[row] = 1
+                row = previous[absence, row]

@@ -1,0 +1,158 @@
+"""tECS, the timed enumerable compact set, in flat arrays (abella.md 7.1 and 7.2).
+
+A node is a row of arrays: *output* nodes carry a label and an event row and one child, *union* nodes two children, *bottom* nodes
+the row of the first event of a match that binds nothing there. `start` is the largest clock of a first event
+below the node (`max` of the papers). An output node without a child begins the match at its own event.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eventide.match.jit import kernel
+
+UNION = -1
+BOTTOM = -2
+NONE = -1
+
+
+class Nodes(NamedTuple):
+    """The arena of nodes; children always have smaller numbers than their parents."""
+
+    label: npt.NDArray[np.int32]
+    row: npt.NDArray[np.int32]
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    start: npt.NDArray[np.int64]
+
+
+def new_nodes(capacity: int) -> Nodes:
+    """Return an empty arena."""
+    return Nodes(
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int64),
+    )
+
+
+@kernel
+def make_union(nodes, top, left, right):  # type: ignore[no-untyped-def]
+    """Write a union node at `top`; the caller has put the later start on the left."""
+    nodes.label[top] = UNION
+    nodes.row[top] = 0
+    nodes.left[top] = left
+    nodes.right[top] = right
+    nodes.start[top] = nodes.start[left]
+    return top
+
+
+@kernel
+def unite(nodes, top, first, second):  # type: ignore[no-untyped-def]
+    """Unite two safe nodes with equal `start`; returns (node, new top)."""
+    if nodes.label[first] != UNION:
+        return make_union(nodes, top, first, second), top + 1
+    if nodes.label[second] != UNION:
+        return make_union(nodes, top, second, first), top + 1
+    right_first, right_second = nodes.right[first], nodes.right[second]
+    if nodes.start[right_first] >= nodes.start[right_second]:
+        lowest = make_union(nodes, top, right_first, right_second)
+    else:
+        lowest = make_union(nodes, top, right_second, right_first)
+    middle = make_union(nodes, top + 1, nodes.left[second], lowest)
+    return make_union(nodes, top + 2, nodes.left[first], middle), top + 3
+
+
+@kernel
+def insert(nodes, top, union_list, length, node):  # type: ignore[no-untyped-def]
+    """Insert a node into a union-list; returns (new length, new top), or length -1 when the list is full."""
+    start = nodes.start[node]
+    position = 1
+    while position < length and nodes.start[union_list[position]] > start:
+        position += 1
+    if position < length and nodes.start[union_list[position]] == start:
+        union_list[position], top = unite(nodes, top, union_list[position], node)
+        return length, top
+    if length == union_list.shape[0]:
+        return -1, top
+    for index in range(length, position, -1):
+        union_list[index] = union_list[index - 1]
+    union_list[position] = node
+    return length + 1, top
+
+
+@kernel
+def merge(nodes, top, union_list, length):  # type: ignore[no-untyped-def]
+    """Return the safe node that stands for a whole union-list, and the new top."""
+    node = union_list[length - 1]
+    for index in range(length - 2, -1, -1):
+        node = make_union(nodes, top, union_list[index], node)
+        top += 1
+    return node, top
+
+
+@kernel
+def mark_live(nodes, roots, lows, marked):  # type: ignore[no-untyped-def]
+    """Mark what can be reached from the roots without passing a start below the root's `low`.
+
+    A union whose right side has expired is marked 2: compaction replaces it by its left side.
+    """
+    stack = np.empty(1024, np.int32)
+    for index in range(roots.shape[0]):
+        low = lows[index]
+        if nodes.start[roots[index]] < low:
+            continue
+        size = 1
+        stack[0] = roots[index]
+        while size > 0:
+            size -= 1
+            node = stack[size]
+            # Chains of single children are the common case; follow them without the stack.
+            while node >= 0 and marked[node] == 0:
+                if nodes.label[node] == UNION:
+                    right = nodes.right[node]
+                    if nodes.start[right] < low:
+                        marked[node] = 2
+                    else:
+                        marked[node] = 1
+                        if marked[right] == 0:
+                            if size == stack.shape[0]:
+                                larger = np.empty(2 * size, np.int32)
+                                larger[:size] = stack
+                                stack = larger
+                            stack[size] = right
+                            size += 1
+                    node = nodes.left[node]
+                elif nodes.label[node] == BOTTOM:
+                    marked[node] = 1
+                    break
+                else:
+                    marked[node] = 1
+                    node = nodes.left[node]
+
+
+@kernel
+def compact(nodes, top, marked, moved):  # type: ignore[no-untyped-def]
+    """Slide marked nodes down in place; `moved` gets the new number of each. Returns the new top."""
+    free = 0
+    for node in range(top):
+        mark = marked[node]
+        if mark == 0:
+            continue
+        if mark == 2:
+            moved[node] = moved[nodes.left[node]]
+            continue
+        moved[node] = free
+        label = nodes.label[node]
+        nodes.label[free] = label
+        nodes.row[free] = nodes.row[node]
+        nodes.start[free] = nodes.start[node]
+        left = nodes.left[node]
+        nodes.left[free] = moved[left] if left >= 0 and label != BOTTOM else NONE
+        nodes.right[free] = moved[nodes.right[node]] if label == UNION else NONE
+        free += 1
+    return free

@@ -1,0 +1,215 @@
+"""From labels to the tables that kernels read: which conditions to judge when an event with that label joins a match."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from eventide.match.enumeration import Absences
+from eventide.match.programs import MAX_SLOTS, Op, Programs
+from eventide.plan.references import ALL_EVENTS
+from eventide.plan.structure import followers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eventide.plan.automaton import Automaton
+    from eventide.plan.conditions import Compiled
+    from eventide.plan.structure import Node
+
+
+@dataclass
+class Labelling:
+    """The conditions and absences of a query, laid out by label.
+
+    `forward` says in which direction a match grows: from its first event on (runs) or from its last event back (shared DAG).
+    """
+
+    automaton: Automaton
+    root: Node
+    variables: dict[str, int]
+    conditions: Sequence[Compiled]
+    absence_conditions: Sequence[Sequence[Compiled]]
+    leading: tuple[int, ...]
+    trailing: tuple[int, ...]
+    constants: Sequence[int]
+    shown: frozenset[str]
+    forward: bool
+    _made_for: int = -1
+    _programs: Programs | None = field(default=None)
+    _absences: Absences | None = field(default=None)
+
+    def label_count(self) -> int:
+        """Return how many labels the automaton has met."""
+        return len(self.automaton.labels)
+
+    def programs(self) -> Programs:
+        """Return the conditions as kernels read them."""
+        self._refresh()
+        assert self._programs is not None
+        return self._programs
+
+    def closing_programs(self) -> Programs:
+        """Return the programs without what is judged while events join, for matches that have been judged so."""
+        programs = self.programs()
+        nothing = np.zeros_like(programs.pair_first)
+        return programs._replace(pair_first=nothing, whole_first=nothing)
+
+    def absences(self) -> Absences:
+        """Return the absences as kernels read them."""
+        self._refresh()
+        assert self._absences is not None
+        return self._absences
+
+    def visible(self) -> npt.NDArray[np.int32]:
+        """Number the sets of shown variables that labels bind; -1 where a label shows nothing."""
+        numbers: dict[frozenset[str], int] = {}
+        result = []
+        for label in self.automaton.labels:
+            seen = self.shown & frozenset(label.variables)
+            result.append(numbers.setdefault(seen, len(numbers)) if seen else -1)
+        return np.array(result, np.int32)
+
+    def labels_of(self, variable: str) -> npt.NDArray[np.bool_]:
+        """Return for each label whether it binds the variable; every label binds `*` that marks at all."""
+        if variable == ALL_EVENTS:
+            return np.array([bool(label.variables) for label in self.automaton.labels])
+        return np.array([variable in label.variables for label in self.automaton.labels])
+
+    def _refresh(self) -> None:
+        count = self.label_count()
+        if count != self._made_for:
+            self._programs = self._make_programs()
+            self._absences = self._make_absences()
+            self._made_for = count
+
+    def _reach(self) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
+        """Return for each label the variables that can take an earlier event, and those that can take a later one."""
+        occurrence_labels = self.automaton.occurrence_labels
+        later = followers(self.root)
+        after: dict[tuple[str, ...], set[str]] = {}
+        before: dict[tuple[str, ...], set[str]] = {}
+        for occurrence, following in later.items():
+            own = occurrence_labels[occurrence]
+            for other in following:
+                after.setdefault(own, set()).update((*occurrence_labels[other], ALL_EVENTS))
+                before.setdefault(occurrence_labels[other], set()).update((*own, ALL_EVENTS))
+        labels = self.automaton.labels
+        empty: set[str] = set()
+        return (
+            [frozenset(before.get(label.variables, empty)) for label in labels],
+            [frozenset(after.get(label.variables, empty)) for label in labels],
+        )
+
+    def _make_programs(self) -> Programs:
+        labels = self.automaton.labels
+        earlier, later = self._reach()
+        # Conditions of the direction first, the whole-match versions behind them, those of absences last.
+        joining = [self._joining(condition) for condition in self.conditions]
+        programs = [*joining, *self.conditions, *(c for group in self.absence_conditions for c in group)]
+        pairs: list[list[tuple[int, int]]] = [[] for _ in labels]
+        wholes: list[list[int]] = [[] for _ in labels]
+        closing = [
+            number for number, condition in enumerate(self.conditions) if condition.sets or condition.so_far or not condition.slots
+        ]
+        done = np.zeros((len(closing), len(labels)), np.uint8)
+        for index, label in enumerate(labels):
+            own = frozenset(label.variables)
+            reached = (earlier if self.forward else later)[index] | own
+            open_side = (later if self.forward else earlier)[index]
+            for number, condition in enumerate(self.conditions):
+                if number not in closing:
+                    for slot, variable in enumerate(condition.slots):
+                        others = [other for other in condition.slots if other != variable]
+                        if condition.paired[slot]:
+                            others.append(variable)
+                        if variable in own and all(other in reached for other in others):
+                            pairs[index].append((number, slot))
+                elif self._decided(condition, own, open_side):
+                    wholes[index].append(number)
+                    if not self.forward:
+                        done[closing.index(number), index] = 1
+        label_has = np.zeros((len(labels), max(1, len(self.variables))), np.uint8)
+        for index, label in enumerate(labels):
+            for variable in label.variables:
+                if variable in self.variables:
+                    label_has[index, self.variables[variable]] = 1
+        return Programs(
+            code=np.array([step for p in programs for step in p.code], np.int64).reshape(-1, 4),
+            constants=np.array([*self.constants, 0], np.int64),
+            first=_offsets([len(p.code) for p in programs]),
+            slots=self._slots(programs),
+            paired=np.array(
+                [[slot < len(p.paired) and p.paired[slot] for slot in range(MAX_SLOTS)] for p in programs], np.uint8
+            ).reshape(-1, MAX_SLOTS),
+            scope=np.array([-1 if p.scope is None else self.variables[p.scope] for p in programs], np.int32),
+            outside=np.array([-1 if p.outside is None else p.slots.index(p.outside) for p in programs], np.int32),
+            label_has=label_has,
+            pair_first=_offsets([len(group) for group in pairs]),
+            pair_condition=np.array([number for group in pairs for number, _ in group], np.int32),
+            pair_slot=np.array([slot for group in pairs for _, slot in group], np.int32),
+            whole_first=_offsets([len(group) for group in wholes]),
+            whole_condition=np.array([number for group in wholes for number in group], np.int32),
+            closing=np.array(closing, np.int32) + len(self.conditions),
+            closing_done=done,
+        )
+
+    def _slots(self, programs: Sequence[Compiled]) -> npt.NDArray[np.int32]:
+        slots = np.full((len(programs), MAX_SLOTS), -1, np.int32)
+        for number, program in enumerate(programs):
+            for slot, variable in enumerate(program.slots):
+                slots[number, slot] = 0 if variable == program.outside else self.variables[variable]
+        return slots
+
+    def _decided(self, condition: Compiled, own: frozenset[str], open_side: frozenset[str]) -> bool:
+        """Return whether an event with this label decides a condition that reads sets."""
+        if not self.forward:
+            # Growing backwards, sets and instances are known when none of their variables can take an earlier event.
+            read = {variable for variable, _ in condition.sets} | set(condition.slots)
+            return not read & open_side
+        if any(variable in open_side for variable, kind in condition.sets if kind != "first"):
+            return False
+        # An instance is new when a bare event joins or when a set has just become final.
+        return True
+
+    def _joining(self, condition: Compiled) -> Compiled:
+        """Return the version that is run when events join: growing forwards, FIRST without an event is not judged yet."""
+        if not self.forward:
+            return condition
+        code = tuple(
+            (int(Op.FIRST_KNOWN), a, b, c) if op == Op.FIRST and c < 0 else (op, a, b, c) for op, a, b, c in condition.code
+        )
+        return Compiled(
+            code,
+            condition.slots,
+            condition.paired,
+            condition.sets,
+            condition.so_far,
+            condition.scope,
+            condition.outside,
+            condition.source,
+        )
+
+    def _make_absences(self) -> Absences:
+        labels = self.automaton.labels
+        first = 2 * len(self.conditions)
+        numbers, offsets = [], [0]
+        for group in self.absence_conditions:
+            numbers.extend(range(first, first + len(group)))
+            first += len(group)
+            offsets.append(len(numbers))
+        return Absences(
+            np.array(self.leading, np.int32),
+            np.array(self.trailing, np.int32),
+            np.array(offsets, np.int32),
+            np.array(numbers, np.int32),
+            _offsets([len(label.checked) for label in labels]),
+            np.array([absence for label in labels for absence in label.checked], np.int32),
+        )
+
+
+def _offsets(lengths: Sequence[int]) -> npt.NDArray[np.int32]:
+    return np.concatenate([np.zeros(1, np.int32), np.cumsum(np.array(lengths, np.int32), dtype=np.int32)])

@@ -1,0 +1,371 @@
+"""From a query and the schema of its events to a Plan: the chain of planning, one statement a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eventide.errors import BindError, did_you_mean
+from eventide.match.selection import Keep
+from eventide.match.shared_dag.kernel import CONSUME_ALL, CONSUME_NONE, CONSUME_SLOT
+from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
+from eventide.plan.automaton import Automaton
+from eventide.plan.binding import BoundPattern, bind_pattern
+from eventide.plan.choice import Choice, choose_matcher, explodes, uses_strategy
+from eventide.plan.conditions import Compiled, ConditionCompiler, OpaqueCondition, ValueColumn
+from eventide.plan.labelling import Labelling
+from eventide.plan.output import OutputBinder, OutputPlan
+from eventide.plan.predicates import Predicate, assign_predicates, check_untyped_streams, with_bits
+from eventide.plan.references import span_of
+from eventide.plan.rewrite import RULES
+from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sqlglot import exp
+
+    from eventide.pattern import Query
+    from eventide.plan.structure import Node
+
+    Describe = Callable[[Sequence[exp.Expression]], list[Kind]]
+
+_KEEP = {
+    Selector.ALL: Keep.ALL,
+    Selector.STRICT: Keep.ALL,
+    Selector.ANY: Keep.ANY,
+    Selector.NEXT: Keep.NEXT,
+    Selector.LAST: Keep.LAST,
+    Selector.MAX: Keep.MAX,
+}
+_CONSUME = {
+    Consumption.NONE: CONSUME_NONE,
+    Consumption.PARTITION: CONSUME_SLOT,
+    Consumption.ANY: CONSUME_ALL,
+}
+
+
+@dataclass(frozen=True)
+class BoundWindow:
+    """A window in the units of the time column (or of events, or of the attribute)."""
+
+    unit: WindowUnit
+    size: int | float
+    slide: int | None
+    attribute: str | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a runtime needs to run a query, free of the engine that runs it."""
+
+    query: Query
+    streams: tuple[tuple[str, StreamSchema], ...]
+    keys: tuple[str, ...]
+    derived_keys: tuple[str, ...]
+    window: BoundWindow | None
+    bound: BoundPattern
+    root: Node
+    predicates: tuple[Predicate, ...]
+    values: tuple[ValueColumn, ...]
+    strings: tuple[str, ...]
+    conditions: tuple[Compiled, ...]
+    refined: tuple[str, ...]
+    absence_conditions: tuple[tuple[Compiled, ...], ...]
+    checked_absences: tuple[int, ...]
+    constants: tuple[int, ...]
+    variables: tuple[str, ...]
+    output: OutputPlan
+    choice: Choice
+    warnings: tuple[str, ...]
+
+    @property
+    def keep(self) -> Keep:
+        """What the selector keeps."""
+        return _KEEP[self.query.selector]
+
+    @property
+    def consume(self) -> int:
+        """The kernel's number for CONSUME BY."""
+        return _CONSUME[self.query.consumption]
+
+    @property
+    def checked(self) -> bool:
+        """Whether matches must be judged while they are enumerated."""
+        return bool(self.conditions or self.checked_absences)
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """Kernel numbers of the absences before the first event."""
+        return tuple(self.checked_absences.index(index) for index in self.bound.leading)
+
+    @property
+    def trailing(self) -> tuple[int, ...]:
+        """Kernel numbers of the absences after the last event."""
+        return tuple(self.checked_absences.index(index) for index in self.bound.trailing)
+
+    @property
+    def forbidden_bits(self) -> tuple[int, ...]:
+        """The bit of each absence that is checked on matches."""
+        return tuple(self.bound.absences[index].bit for index in self.checked_absences)
+
+    @property
+    def drops_irrelevant(self) -> bool:
+        """Whether events that set no bit can be left out before matching: they break no contiguity and count for no window."""
+        counts = self.window is not None and self.window.unit is WindowUnit.EVENTS
+        strict = uses_strategy(self.root, Strategy.STRICT) or self.query.selector is Selector.STRICT
+        return not counts and not strict
+
+    def told_apart(self) -> frozenset[str]:
+        """Return the variables that labels must tell apart; forgetting the others shares their matches."""
+        if self.keep is not Keep.ALL or self.choice.forward:
+            return frozenset(v for occurrence in self.bound.occurrences for v in occurrence.variables)
+        return frozenset(self.variables) | self.output.needs
+
+    def occurrence_labels(self) -> list[tuple[str, ...]]:
+        """Return the variables that each occurrence binds, of those told apart."""
+        wanted = self.told_apart()
+        return [tuple(sorted(wanted & frozenset(occurrence.variables))) for occurrence in self.bound.occurrences]
+
+    def automaton(self) -> Automaton:
+        """Make the automaton of the query."""
+        return Automaton.build(
+            self.root,
+            [occurrence.bit for occurrence in self.bound.occurrences],
+            self.occurrence_labels(),
+            contiguous=self.query.selector is Selector.STRICT,
+        )
+
+    def labelling(self, automaton: Automaton) -> Labelling:
+        """Lay the conditions out by the automaton's labels."""
+        return Labelling(
+            automaton,
+            self.root,
+            {name: number for number, name in enumerate(self.variables)},
+            self.conditions,
+            self.absence_conditions,
+            self.leading,
+            self.trailing,
+            self.constants,
+            self.output.kept,
+            self.choice.forward,
+        )
+
+    @property
+    def deduplicate(self) -> bool:
+        """Whether different paths of the automaton can show the same match."""
+        labels = set(self.occurrence_labels())
+        shown = [self.output.kept & frozenset(label) for label in labels if label]
+        gaps_checked = set(self.checked_absences) - set(self.bound.leading) - set(self.bound.trailing)
+        return len(set(shown)) != len(shown) or frozenset() in shown or bool(gaps_checked)
+
+
+def make_plan(
+    query: Query,
+    streams: Mapping[str, StreamSchema],
+    describe: Describe,
+    *,
+    matcher: str | None = None,
+) -> Plan:
+    """Plan a query for events of the given schemas; without streams the plan serves explanation only."""
+    text = query.text or None
+    chosen_streams = _choose_streams(query, streams)
+    schema = merged_schema(chosen_streams)
+    bound = bind_pattern(query)
+    check_untyped_streams(bound, chosen_streams, text)
+    keys = _partition_keys(query, schema)
+    window = _bind_window(query, schema)
+    derived = [column for rule in RULES for column in rule(query, bound, schema)]
+    predicates = assign_predicates(bound, schema, chosen_streams, text)
+    compiler = ConditionCompiler(schema, describe, text)
+    output_binder = OutputBinder(query, bound, schema)
+    conditions, refined = _compile_conditions(query, bound, compiler, output_binder)
+    checked = _checked_absences(bound)
+    absence_conditions = _compile_absences(bound, checked, compiler, text)
+    root = with_bits(bound.root, bound.absences, {index: number for number, index in enumerate(checked)})
+    output = output_binder.bind()
+    _refuse_consumed_trailing(query, bound)
+    return Plan(
+        query,
+        tuple(chosen_streams.items()),
+        tuple(keys),
+        tuple(key for key in derived if key not in keys),
+        window,
+        bound,
+        root,
+        tuple(predicates),
+        tuple(compiler.columns),
+        tuple(compiler.strings),
+        tuple(conditions),
+        tuple(refined),
+        absence_conditions,
+        checked,
+        tuple(compiler.constants),
+        tuple(compiler.variables),
+        output,
+        choose_matcher(query, root, conditions, matcher),
+        explodes(query, root),
+    )
+
+
+def merged_schema(streams: Mapping[str, StreamSchema]) -> StreamSchema | None:
+    """Return the columns of all streams together, or None when there are none."""
+    if not streams:
+        return None
+    columns: dict[str, Kind] = {}
+    for name, schema in streams.items():
+        for column, kind in schema.columns.items():
+            if columns.setdefault(column, kind) is not kind:
+                raise BindError(
+                    "COLUMN_KINDS_DIFFER",
+                    f"The column {column} is a {columns[column].value} in one stream and a {kind.value} in {name}.",
+                    hint="Convert or rename the column in one of the streams.",
+                )
+    first = next(iter(streams.values()))
+    return StreamSchema(columns, first.time, first.type, first.tie_break, None, first.time_unit)
+
+
+def _choose_streams(query: Query, streams: Mapping[str, StreamSchema]) -> dict[str, StreamSchema]:
+    if not streams:
+        return {}
+    if not query.streams:
+        return dict(streams)
+    names = [name.text for name in query.streams]
+    if len(names) == 1 and len(streams) == 1:
+        # One stream needs no name: q.match(events) runs whatever FROM calls it.
+        return {names[0]: next(iter(streams.values()))}
+    for name in query.streams:
+        if name.text not in streams:
+            raise BindError(
+                "UNKNOWN_STREAM",
+                f"No events were given for the stream {name.text}.",
+                text=query.text or None,
+                span=name.span,
+                hint=f"Give them by name: q.match({name.text}=et.events(...)). {did_you_mean(name.text, streams)}",
+            )
+    return {name: streams[name] for name in names}
+
+
+def _partition_keys(query: Query, schema: StreamSchema | None) -> list[str]:
+    keys = []
+    for name in query.partition_by:
+        resolved = name.text if schema is None else schema.resolve(name.text)
+        if resolved is None:
+            assert schema is not None
+            raise BindError(
+                "UNKNOWN_ATTRIBUTE",
+                f"The events have no attribute {name.text} to partition by.",
+                text=query.text or None,
+                span=name.span,
+                hint=did_you_mean(name.text, schema.columns),
+            )
+        keys.append(resolved)
+    return keys
+
+
+def _bind_window(query: Query, schema: StreamSchema | None) -> BoundWindow | None:
+    window = query.window
+    if window is None:
+        return None
+    attribute = window.attribute
+    size, slide = window.size, window.slide
+    text = query.text or None
+    if schema is not None:
+        kind = schema.columns[schema.time]
+        if attribute is not None:
+            attribute = schema.resolve(attribute)
+            if attribute is None or not (schema.columns[attribute].numeric or schema.columns[attribute] is Kind.TIMESTAMP):
+                raise BindError(
+                    "UNKNOWN_ATTRIBUTE" if attribute is None else "TYPE_MISMATCH",
+                    f"WITHIN needs a number to measure by, {window.attribute} is none.",
+                    text=text,
+                    span=window.span,
+                    hint=did_you_mean(window.attribute or "", [c for c, k in schema.columns.items() if k.numeric]),
+                )
+        if window.unit is WindowUnit.TIME_UNITS and kind is not Kind.INTEGER:
+            raise BindError(
+                "WINDOW_WITHOUT_UNIT",
+                f"The time column {schema.time} is a {kind.value}, so the window needs a unit.",
+                text=text,
+                span=window.span,
+                hint=f"Write WITHIN {window.size} seconds, or WITHIN {window.size} events.",
+            )
+        if window.unit is WindowUnit.DURATION and kind is Kind.INTEGER:
+            if schema.time_unit is None:
+                raise BindError(
+                    "TIME_WITHOUT_UNIT",
+                    f"The time column {schema.time} is a number; say what it counts to use a duration.",
+                    text=text,
+                    span=window.span,
+                    hint='Give it: et.events(data, time=..., time_unit="ms"), or write WITHIN with a bare number.',
+                )
+            unit = TIME_UNITS[schema.time_unit]
+            size = int(size) // unit
+            slide = None if slide is None else max(1, slide // unit)
+    return BoundWindow(window.unit, size, slide, attribute)
+
+
+def _compile_conditions(
+    query: Query, bound: BoundPattern, compiler: ConditionCompiler, output: OutputBinder
+) -> tuple[list[Compiled], list[str]]:
+    compiled: list[Compiled] = []
+    refined: list[str] = []
+    for condition in bound.conditions:
+        try:
+            compiled.append(compiler.compile(condition.tree, scope=condition.scope, source=condition.source))
+        except OpaqueCondition as opaque:
+            simple = condition.scope is None and query.selector in (Selector.ALL, Selector.STRICT)
+            if not simple or query.consumption is not Consumption.NONE or query.limit is not None:
+                raise _opaque_error(opaque, query, "with a selector, CONSUME BY, LIMIT or inside a nested FILTER") from None
+            output.refine(condition.tree)
+            refined.append(condition.source)
+    return compiled, refined
+
+
+def _opaque_error(opaque: OpaqueCondition, query: Query, where: str) -> BindError:
+    return BindError(
+        "OPAQUE_CONDITION",
+        f"{opaque} relates events by something kernels do not know, which does not work {where}.",
+        text=query.text or None,
+        span=span_of(opaque.node),
+        hint="Compute the values in columns of the events first and compare those.",
+    )
+
+
+def _checked_absences(bound: BoundPattern) -> tuple[int, ...]:
+    around = {*bound.leading, *bound.trailing}
+    return tuple(absence.index for absence in bound.absences if absence.correlated or absence.index in around)
+
+
+def _compile_absences(
+    bound: BoundPattern, checked: tuple[int, ...], compiler: ConditionCompiler, text: str | None
+) -> tuple[tuple[Compiled, ...], ...]:
+    groups = []
+    for index in checked:
+        absence = bound.absences[index]
+        group = []
+        for tree in absence.correlated:
+            try:
+                names = tuple(name for name in (absence.variable, absence.type) if name)
+                group.append(compiler.compile(tree, scope=None, source=tree.sql(dialect="spark"), outside=names))
+            except OpaqueCondition as opaque:
+                raise BindError(
+                    "OPAQUE_CONDITION",
+                    f"{opaque} relates a negated event by something kernels do not know.",
+                    text=text,
+                    span=span_of(opaque.node),
+                    hint="Compute the values in columns of the events first and compare those.",
+                ) from None
+        groups.append(tuple(group))
+    return tuple(groups)
+
+
+def _refuse_consumed_trailing(query: Query, bound: BoundPattern) -> None:
+    if bound.trailing and query.consumption is not Consumption.NONE:
+        raise BindError(
+            "CONSUME_WITH_TRAILING_NOT",
+            "With NOT at the end a match is known only later, when its events would already have been consumed.",
+            text=query.text or None,
+            span=bound.absences[bound.trailing[0]].span,
+            hint="Leave CONSUME BY out, or end the pattern with an event.",
+        )

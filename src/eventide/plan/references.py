@@ -1,0 +1,163 @@
+"""What a condition reads: bare attributes, neighbours, and sets of events of each variable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from eventide.errors import BindError, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SET_FUNCTIONS: dict[type[exp.Expression], str] = {
+    exp.First: "first",
+    exp.Last: "last",
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+}
+NEIGHBOUR_FUNCTIONS = {"NEXT": "next", "PREV": "prev"}
+ALL_EVENTS = "*"
+"""The variable that COUNT(*) reads: every event of the match."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One place where an expression reads the match: `kind` is bare, next, prev, or a set function."""
+
+    kind: str
+    variable: str
+    argument: exp.Expression | None
+    node: exp.Expression
+
+
+def conjuncts(tree: exp.Expression) -> Iterator[exp.Expression]:
+    """Yield the parts between the top-level ANDs."""
+    pending = [tree]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, exp.And):
+            pending.extend((current.expression, current.this))
+        elif isinstance(current, exp.Paren) and isinstance(current.this, exp.And | exp.Paren):
+            pending.append(current.this)
+        else:
+            yield current
+
+
+def span_of(node: exp.Expression) -> Span | None:
+    """Return the place of a node in the query text, from the identifiers it holds."""
+    starts = [
+        (identifier.meta["start"], identifier.meta["end"] + 1)
+        for identifier in node.find_all(exp.Identifier)
+        if "start" in identifier.meta
+    ]
+    if not starts:
+        return None
+    return Span(min(start for start, _ in starts), max(end for _, end in starts))
+
+
+def function_kind(node: exp.Expression) -> str | None:
+    """Return how a function reads the match, or None when it is an ordinary scalar function."""
+    if isinstance(node, exp.Anonymous):
+        return NEIGHBOUR_FUNCTIONS.get(str(node.this).upper())
+    return SET_FUNCTIONS.get(type(node))
+
+
+def references(tree: exp.Expression, text: str | None = None) -> list[Reference]:
+    """List everything the expression reads of a match, outermost functions first.
+
+    >>> from sqlglot import parse_one
+    >>> [(r.kind, r.variable) for r in references(parse_one("c.price < FIRST(b.price)", dialect="spark"))]
+    [('bare', 'c'), ('first', 'b')]
+    """
+    found: list[Reference] = []
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        kind = function_kind(node)
+        if kind is not None:
+            found.append(_function_reference(node, kind, text))
+        elif isinstance(node, exp.Column):
+            found.append(_column_reference(node, text))
+        elif isinstance(node, exp.AggFunc):
+            raise BindError(
+                "UNSUPPORTED_AGGREGATE",
+                f"{node.sql(dialect='spark')} is not an aggregate that patterns know.",
+                text=text,
+                span=span_of(node),
+                hint="Use COUNT, SUM, AVG, MIN, MAX, FIRST or LAST.",
+            )
+        elif isinstance(node, exp.Query | exp.Window):
+            raise BindError(
+                "UNSUPPORTED_EXPRESSION",
+                "Sub-queries and window functions cannot stand in a pattern query.",
+                text=text,
+                span=span_of(node),
+                hint="Compute the value in the events before the query.",
+            )
+        else:
+            pending.extend(reversed(list(node.iter_expressions())))
+    return found
+
+
+def _column_reference(node: exp.Column, text: str | None) -> Reference:
+    if not node.table:
+        raise BindError(
+            "ATTRIBUTE_WITHOUT_VARIABLE",
+            f"The attribute {node.name} does not say of which variable.",
+            text=text,
+            span=span_of(node),
+            hint=f"Write x.{node.name} with x a variable of the pattern.",
+        )
+    return Reference("bare", node.table, node, node)
+
+
+def _function_reference(node: exp.Expression, kind: str, text: str | None) -> Reference:
+    arguments = node.expressions if isinstance(node, exp.Anonymous) else [node.this]
+    name = kind.upper()
+    if len(arguments) != 1 or (isinstance(node, exp.Count | exp.Sum | exp.Avg) and isinstance(node.this, exp.Distinct)):
+        raise BindError(
+            "BAD_ARGUMENT",
+            f"{name} takes one plain argument.",
+            text=text,
+            span=span_of(node),
+            hint=f"Write {name}(x.attribute).",
+        )
+    argument = arguments[0]
+    if isinstance(argument, exp.Star) and kind == "count":
+        return Reference(kind, ALL_EVENTS, None, node)
+    if isinstance(argument, exp.Column) and not argument.table:
+        if kind == "count":
+            return Reference(kind, argument.name, None, node)
+        raise BindError(
+            "ATTRIBUTE_WITHOUT_VARIABLE",
+            f"{name}({argument.name}) needs an attribute of a variable.",
+            text=text,
+            span=span_of(argument),
+            hint=f"Write {name}({argument.name}.attribute) or {name}(x.{argument.name}).",
+        )
+    inner = references(argument, text)
+    nested = next((reference for reference in inner if reference.kind != "bare"), None)
+    if nested is not None:
+        raise BindError(
+            "NESTED_AGGREGATE",
+            f"{nested.kind.upper()} cannot stand inside {name}.",
+            text=text,
+            span=span_of(nested.node),
+            hint="Aggregate an expression of one variable's attributes.",
+        )
+    variables = {reference.variable for reference in inner}
+    if len(variables) != 1:
+        raise BindError(
+            "BAD_ARGUMENT",
+            f"The argument of {name} must read one variable, it reads {', '.join(sorted(variables)) or 'none'}.",
+            text=text,
+            span=span_of(node),
+            hint=f"Write {name}(x.attribute).",
+        )
+    return Reference(kind, variables.pop(), argument, node)

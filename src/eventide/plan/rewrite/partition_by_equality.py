@@ -1,0 +1,103 @@
+"""An equality that ties all events of a match to one value becomes a partition key.
+
+`a.id = b.id AND b.id = c.id` means that a match only ever holds events of one id, so each id can be matched alone. That is
+the same result only where events of other ids could not have mattered: no contiguity (they break it), no windows that count events,
+no consumption, no part that may be missing (its equality would be void), and every NOT tied to the same value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
+from eventide.plan.schema import Kind
+from eventide.plan.structure import Chain, Choice, Loop, Mix, Node, One, nullable
+
+if TYPE_CHECKING:
+    from eventide.pattern import Query
+    from eventide.plan.binding import BoundPattern
+    from eventide.plan.schema import StreamSchema
+
+KEY_KINDS = (Kind.INTEGER, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.BOOLEAN)
+
+
+def partition_by_equality(query: Query, bound: BoundPattern, schema: StreamSchema | None) -> list[str]:
+    """Return the columns that may be partition keys, and take the equalities they make true out of the conditions."""
+    if schema is None or not _sound_for(query, bound.root) or len(bound.occurrences) < 2:
+        return []
+    keys = []
+    attributes = dict.fromkeys(
+        attribute for condition in bound.conditions if (attribute := _equality(condition.tree, schema)) is not None
+    )
+    for attribute in attributes:
+        if schema.columns[attribute] in KEY_KINDS and _ties_all(bound, attribute, schema):
+            bound.conditions[:] = [c for c in bound.conditions if c.scope or _equality(c.tree, schema) != attribute]
+            for absence in bound.absences:
+                absence.correlated[:] = [tree for tree in absence.correlated if _equality(tree, schema) != attribute]
+            keys.append(attribute)
+    return keys
+
+
+def _sound_for(query: Query, root: Node) -> bool:
+    if query.consumption is not Consumption.NONE or query.selector is Selector.STRICT:
+        return False
+    if query.window is not None and query.window.unit in (WindowUnit.EVENTS, WindowUnit.ATTRIBUTE):
+        return False
+    return _rules_allow(root)
+
+
+def _rules_allow(node: Node) -> bool:
+    match node:
+        case One():
+            return True
+        case Choice():
+            return False
+        case Chain(parts=parts, gaps=gaps):
+            plain = all(gap.strategy is not Strategy.STRICT for gap in gaps)
+            return plain and all(not nullable(part) and _rules_allow(part) for part in parts)
+        case Mix(parts=parts, strategy=strategy):
+            return strategy is Strategy.ANY and all(not nullable(part) and _rules_allow(part) for part in parts)
+        case Loop(part=part, strategy=strategy):
+            return strategy is not Strategy.STRICT and not nullable(node) and _rules_allow(part)
+
+
+def _equality(tree: exp.Expression, schema: StreamSchema) -> str | None:
+    """Return the attribute that the condition sets equal between two events, or None."""
+    if not isinstance(tree, exp.EQ):
+        return None
+    left, right = _column(tree.this), _column(tree.expression)
+    if left is None or right is None:
+        return None
+    one, other = schema.resolve(left.name), schema.resolve(right.name)
+    return one if one is not None and one == other else None
+
+
+def _column(node: exp.Expression) -> exp.Column | None:
+    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "NEXT" and len(node.expressions) == 1:
+        node = node.expressions[0]
+    return node if isinstance(node, exp.Column) and node.table else None
+
+
+def _ties_all(bound: BoundPattern, attribute: str, schema: StreamSchema) -> bool:
+    """Return whether each occurrence is set equal, directly, to an earlier one, and each NOT to some variable."""
+    linked: set[tuple[str, str]] = set()
+    for condition in bound.conditions:
+        if condition.scope is None and _equality(condition.tree, schema) == attribute:
+            left, right = _column(condition.tree.this), _column(condition.tree.expression)
+            assert left is not None and right is not None
+            linked |= {(left.table, right.table), (right.table, left.table)}
+    for occurrence in bound.occurrences[1:]:
+        earlier = bound.occurrences[: occurrence.index]
+        if not any(
+            (mine, other) in linked and mine != other
+            for mine in occurrence.variables
+            for previous in earlier
+            for other in previous.variables
+            if mine not in previous.variables and other not in occurrence.variables
+        ):
+            return False
+    return all(
+        any(_equality(tree, schema) == attribute for tree in absence.correlated) for absence in bound.absences
+    )

@@ -1,0 +1,57 @@
+"""What the planner knows of the events: columns, their kinds, and the roles of some of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Kind(Enum):
+    """The kind of a value, as far as conditions care."""
+
+    INTEGER = "integer"
+    FLOAT = "double"
+    DECIMAL = "decimal"
+    STRING = "string"
+    BOOLEAN = "boolean"
+    TIMESTAMP = "timestamp"
+    DATE = "date"
+    OTHER = "other"
+
+    @property
+    def numeric(self) -> bool:
+        """Whether arithmetic applies."""
+        return self in (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
+
+
+TIME_UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000}
+
+
+@dataclass(frozen=True)
+class StreamSchema:
+    """The columns of one stream and the roles of some.
+
+    `types` lists the event types where they are declared; `time_unit` says what an integer time column counts.
+    """
+
+    columns: Mapping[str, Kind]
+    time: str
+    type: str | None = None
+    tie_break: str | None = None
+    types: tuple[str, ...] | None = None
+    time_unit: str | None = None
+
+    def resolve(self, name: str) -> str | None:
+        """Return the column that a name means: exactly, or else without regard to case.
+
+        >>> StreamSchema({"Price": Kind.FLOAT}, time="ts").resolve("price")
+        'Price'
+        """
+        if name in self.columns:
+            return name
+        lowered = [column for column in self.columns if column.lower() == name.lower()]
+        return lowered[0] if len(lowered) == 1 else None

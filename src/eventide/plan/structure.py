@@ -1,0 +1,162 @@
+"""The bound structure of a pattern: numbered event occurrences and the operators that combine them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eventide.pattern import Strategy
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from eventide.errors import Span
+
+
+@dataclass
+class Occurrence:
+    """One event type where it stands in the pattern, with the variables that take its events."""
+
+    index: int
+    type: str | None
+    stream: str | None
+    variables: list[str]
+    conditions: list[exp.Expression] = field(default_factory=list)
+    bit: int = -1
+    span: Span | None = None
+
+
+@dataclass
+class BoundAbsence:
+    """An event that must not occur; `correlated` conditions relate it to other variables."""
+
+    index: int
+    type: str | None
+    stream: str | None
+    variable: str
+    conditions: list[exp.Expression] = field(default_factory=list)
+    correlated: list[exp.Expression] = field(default_factory=list)
+    bit: int = -1
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class BoundGap:
+    """The rule between two parts: a strategy, bits that must not occur, and absences checked on found matches."""
+
+    strategy: Strategy
+    forbidden: tuple[int, ...] = ()
+    checked: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class One:
+    """One event at an occurrence."""
+
+    occurrence: int
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Parts in order; `gaps[i]` lies before `parts[i + 1]`."""
+
+    parts: tuple[Node, ...]
+    gaps: tuple[BoundGap, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of the parts."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Mix:
+    """All parts, interleaved in any way."""
+
+    parts: tuple[Node, ...]
+    strategy: Strategy
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The part repeated."""
+
+    part: Node
+    minimum: int
+    maximum: int | None
+    strategy: Strategy
+
+
+Node = One | Chain | Choice | Mix | Loop
+
+
+def nullable(node: Node) -> bool:
+    """Return whether the part may be missing."""
+    match node:
+        case One():
+            return False
+        case Chain(parts=parts) | Mix(parts=parts):
+            return all(nullable(part) for part in parts)
+        case Choice(parts=parts):
+            return any(nullable(part) for part in parts)
+        case Loop(part=part, minimum=minimum):
+            return minimum == 0 or nullable(part)
+
+
+def occurrences_in(node: Node) -> frozenset[int]:
+    """Return the numbers of the occurrences inside a node."""
+    match node:
+        case One(occurrence=occurrence):
+            return frozenset((occurrence,))
+        case Chain(parts=parts) | Mix(parts=parts) | Choice(parts=parts):
+            return frozenset().union(*(occurrences_in(part) for part in parts))
+        case Loop(part=part):
+            return occurrences_in(part)
+
+
+def followers(root: Node) -> dict[int, frozenset[int]]:
+    """Return for each occurrence the occurrences that can take a later event of the same match.
+
+    >>> from eventide.pattern import Strategy
+    >>> chain = Chain((One(0), Loop(One(1), 1, None, Strategy.ANY)), (BoundGap(Strategy.ANY),))
+    >>> {key: sorted(value) for key, value in followers(chain).items()}
+    {0: [1], 1: [1]}
+    """
+    result: dict[int, set[int]] = {occurrence: set() for occurrence in occurrences_in(root)}
+    pending: list[Node] = [root]
+    while pending:
+        node = pending.pop()
+        match node:
+            case One():
+                pass
+            case Chain(parts=parts):
+                later: frozenset[int] = frozenset()
+                for part in reversed(parts):
+                    inside = occurrences_in(part)
+                    for occurrence in inside:
+                        result[occurrence] |= later
+                    later |= inside
+                pending.extend(parts)
+            case Mix(parts=parts):
+                everything = occurrences_in(node)
+                for part in parts:
+                    inside = occurrences_in(part)
+                    for occurrence in inside:
+                        result[occurrence] |= everything - inside
+                pending.extend(parts)
+            case Choice(parts=parts):
+                pending.extend(parts)
+            case Loop(part=part, maximum=maximum):
+                if maximum is None or maximum > 1:
+                    inside = occurrences_in(part)
+                    for occurrence in inside:
+                        result[occurrence] |= inside
+                pending.append(part)
+    return {key: frozenset(value) for key, value in result.items()}
+
+
+def repeatable(root: Node) -> frozenset[int]:
+    """Return the occurrences that can take more than one event of a match."""
+    return frozenset(occurrence for occurrence, later in followers(root).items() if occurrence in later)

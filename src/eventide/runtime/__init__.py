@@ -1,0 +1,7 @@
+"""The engines that run plans: embedded (Arrow and DuckDB) and Spark."""
+
+from __future__ import annotations
+
+from eventide.runtime.source import Options, Source, source_of
+
+__all__ = ["Options", "Source", "source_of"]

@@ -1,0 +1,170 @@
+"""From positions of matches to Arrow columns: lists of events, first and last values, aggregates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from eventide.errors import DataError
+from eventide.plan.output import Slot, SlotKind
+
+
+if TYPE_CHECKING:
+    from eventide.match.enumeration import Found
+    from eventide.plan.labelling import Labelling
+    from eventide.plan.plan import Plan
+    from eventide.runtime.prepare import Layout
+
+LARGEST_SUM = float(2**63)
+
+
+def slot_type(slot: Slot, payload: list[pa.DataType], keys: list[pa.DataType], events: pa.DataType) -> pa.DataType:
+    """Return the Arrow type of a slot."""
+    if slot.kind in (SlotKind.COUNT, SlotKind.COUNT_VALUE):
+        return pa.int64()
+    if slot.kind is SlotKind.EVENTS:
+        return pa.list_(events)
+    assert slot.payload is not None
+    if slot.kind is SlotKind.KEY:
+        return keys[slot.payload]
+    base = payload[slot.payload]
+    if slot.kind is not SlotKind.SUM:
+        return base
+    if pa.types.is_decimal(base):
+        return pa.decimal128(min(38, base.precision + 10), base.scale)
+    return pa.float64() if pa.types.is_floating(base) else pa.int64()
+
+
+def stage_schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
+    """Return the schema that the match stage yields for a schema of prepared events."""
+    payload = [prepared.field(name).type for name in layout.payload]
+    keys = [prepared.field(name).type for name in layout.keys]
+    raw = {tree.name: payload[number] for number, tree in enumerate(plan.output.payload)}
+    events = pa.struct([pa.field(name, raw[name]) for name in plan.output.event_fields])
+    fields = [pa.field(f"s{number}", slot_type(slot, payload, keys, events)) for number, slot in enumerate(plan.output.slots)]
+    if layout.order:
+        fields.extend(pa.field(name, prepared.field(name).type) for name in (layout.clock, *layout.order))
+    return pa.schema(fields or [pa.field("s", pa.bool_())])
+
+
+class SlotFiller:
+    """Fills the slots of found matches."""
+
+    def __init__(self, plan: Plan, layout: Layout, labelling: Labelling) -> None:
+        self._plan = plan
+        self._layout = layout
+        self._labelling = labelling
+        self._schema: pa.Schema | None = None
+
+    def fill(self, found: Found, payload: pa.Table) -> pa.RecordBatch:
+        """Return one row a match."""
+        if self._schema is None:
+            self._schema = stage_schema(self._plan, self._layout, payload.schema)
+        members: dict[str, _Members] = {}
+        arrays = []
+        for slot, field in zip(self._plan.output.slots, self._schema, strict=False):
+            if slot.variable is not None and slot.variable not in members:
+                members[slot.variable] = _Members(found, self._labelling.labels_of(slot.variable))
+            arrays.append(self._slot(slot, field.type, members, found, payload))
+        if self._layout.order:
+            end = pa.array(found.end)
+            arrays.extend(_take(payload, name, end) for name in (self._layout.clock, *self._layout.order))
+        if not arrays:
+            arrays.append(pa.nulls(len(found.start), pa.bool_()))
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def _slot(
+        self, slot: Slot, kind: pa.DataType, members: dict[str, _Members], found: Found, payload: pa.Table
+    ) -> pa.Array:
+        if slot.kind is SlotKind.KEY:
+            assert slot.payload is not None
+            return _take(payload, self._layout.keys[slot.payload], pa.array(found.end))
+        if slot.kind in (SlotKind.START, SlotKind.END):
+            rows = found.start if slot.kind is SlotKind.START else found.end
+            return _take(payload, self._payload_name(slot), pa.array(rows))
+        assert slot.variable is not None
+        group = members[slot.variable]
+        if slot.kind is SlotKind.COUNT:
+            return pa.array(group.counts)
+        if slot.kind is SlotKind.EVENTS:
+            return self._events(group, kind, payload)
+        if slot.kind in (SlotKind.FIRST, SlotKind.LAST):
+            rows, missing = group.first() if slot.kind is SlotKind.FIRST else group.last()
+            return _take(payload, self._payload_name(slot), pa.array(rows, mask=missing))
+        return self._aggregate(slot, kind, group, payload)
+
+    def _payload_name(self, slot: Slot) -> str:
+        assert slot.payload is not None
+        return self._layout.payload[slot.payload]
+
+    def _events(self, group: _Members, kind: pa.DataType, payload: pa.Table) -> pa.Array:
+        rows = pa.array(group.rows)
+        names = {tree.name: name for tree, name in zip(self._plan.output.payload, self._layout.payload, strict=True)}
+        fields = [_take(payload, names[field], rows) for field in self._plan.output.event_fields]
+        events = pa.StructArray.from_arrays(fields, fields=list(kind.value_type))
+        return pa.ListArray.from_arrays(pa.array(group.offsets.astype(np.int32)), events, type=kind)
+
+    def _aggregate(self, slot: Slot, kind: pa.DataType, group: _Members, payload: pa.Table) -> pa.Array:
+        values = _take(payload, self._payload_name(slot), pa.array(group.rows))
+        if slot.kind is SlotKind.SUM and pa.types.is_integer(values.type):
+            values = values.cast(pa.int64())
+        function = "count" if slot.kind is SlotKind.COUNT_VALUE else slot.kind.value
+        grouped = (
+            pa.table({"match": group.matches, "value": values})
+            .group_by("match", use_threads=False)
+            .aggregate([("value", function)])
+        )
+        results = grouped.column(f"value_{function}").combine_chunks()
+        if slot.kind is SlotKind.SUM and pa.types.is_integer(values.type):
+            _refuse_overflow(group, values)
+        place = np.full(len(group.counts), -1, np.int64)
+        place[grouped.column("match").to_numpy()] = np.arange(len(results))
+        if slot.kind is SlotKind.COUNT_VALUE:
+            counts = np.zeros(len(group.counts), np.int64)
+            counts[place >= 0] = results.to_numpy()[place[place >= 0]]
+            return pa.array(counts)
+        return results.take(pa.array(place, mask=place < 0)).cast(kind)
+
+
+class _Members:
+    """The events of one variable in each match."""
+
+    def __init__(self, found: Found, binds: npt.NDArray[np.bool_]) -> None:
+        lengths = np.diff(found.offset)
+        taken = binds[found.label]
+        self.rows = found.row[taken]
+        self.matches = np.repeat(np.arange(len(lengths)), lengths)[taken]
+        self.counts = np.bincount(self.matches, minlength=len(lengths)).astype(np.int64)
+        self.offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts)])
+
+    def first(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        """Return the row of the first event in each match, and where there is none."""
+        return self._at(self.offsets[:-1])
+
+    def last(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        """Return the row of the last event in each match, and where there is none."""
+        return self._at(self.offsets[1:] - 1)
+
+    def _at(self, places: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        missing = self.counts == 0
+        if not len(self.rows):
+            return np.zeros(len(places), np.int32), missing
+        return self.rows[np.where(missing, 0, places)], missing
+
+
+def _take(payload: pa.Table, name: str, rows: pa.Array) -> pa.Array:
+    taken = payload.column(name).take(rows)
+    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+
+def _refuse_overflow(group: _Members, values: pa.Array) -> None:
+    rough = np.bincount(group.matches, weights=values.fill_null(0).to_numpy(zero_copy_only=False), minlength=1)
+    if len(rough) and np.abs(rough).max() >= LARGEST_SUM:
+        raise DataError(
+            "SUM_OVERFLOW", "A SUM is too large for 64 bits.", hint="Sum a double: SUM(CAST(x.attribute AS DOUBLE))."
+        )
+
+

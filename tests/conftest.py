@@ -1,0 +1,71 @@
+"""One Spark session a run, started by the first test that asks for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+# A shared machine makes single examples slow now and then; that is no failure. Failures print how to repeat them.
+settings.register_profile("eventide", deadline=None, print_blob=True)
+settings.load_profile("eventide")
+
+SPARK_SETTINGS = {
+    # Two tasks at a time show what goes wrong between partitions; more would only wait for cores.
+    "spark.master": "local[2]",
+    # Two shuffle partitions: the fewest that still split keys, and 100 times fewer tasks than the default.
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    # Adaptive execution would merge the two again, and the tests would see one partition only.
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    # Nobody looks at it, and it takes a port.
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # The driver talks to itself: no name look-up that a container cannot answer.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Times print the same on every machine.
+    "spark.sql.session.timeZone": "UTC",
+    # Small tables reach Spark as Arrow; a silent fall-back to pickled rows would hide what users hit.
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.fallback.enabled": "false",
+    # Small batches, so that tests of a few rows cross batch edges.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
+    # A worker that stays has its kernels loaded; a new one per task would pay for that each time.
+    "spark.python.worker.reuse": "true",
+    "spark.driver.memory": "1g",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that use Spark, and put them first and together: with several processes one gets all of them."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Give the Spark session of this run."""
+    # Workers must be this interpreter, with this environment, not the first python of the PATH.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("eventide-tests")
+    for name, value in SPARK_SETTINGS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def run_example(name: str) -> str:
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    command = [sys.executable, str(EXAMPLES / name)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_example_on_arrow_finds_every_planted_burst():
+    found, planted = (int(part.split()[0]) for part in run_example("local_arrow.py").splitlines()[0].split(", "))
+    assert found >= planted > 0
+
+
+def test_the_example_with_the_builder_finds_the_three_calls_of_bob():
+    assert run_example("builder.py").count("bob") >= 1
+
+
+@pytest.mark.spark
+def test_the_example_on_spark_shows_rising_runs():
+    assert "steps" in run_example("spark_batch.py")
+
+
+def test_every_example_is_run_by_a_test():
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {"local_arrow.py", "builder.py", "spark_batch.py"}
