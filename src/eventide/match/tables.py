@@ -178,6 +178,11 @@ class SymbolTable:
         self.fill(state, symbol)
         self._settle()
 
+    def close(self) -> int:
+        """Fill the tables for all states that the known symbols can reach; returns the number of states."""
+        self._settle(limit=1 << 30)
+        return self._states
+
     def _settle(self, limit: int = 64) -> None:
         """Fill the entries of all states known so far while they are few, and find the symbols that concern nobody."""
         done = False

@@ -70,7 +70,7 @@ def uses_strategy(node: Node, strategy: Strategy) -> bool:
 def explodes(query: Query, root: Node) -> tuple[str, ...]:
     """Return a warning for a query whose matches may grow exponentially with nothing to stop them."""
     unbounded = query.window is None and query.limit is None and query.consumption is Consumption.NONE
-    if unbounded and _loops_freely(root) and query.selector is not Selector.STRICT:
+    if unbounded and loops_freely(root) and query.selector is not Selector.STRICT:
         return (
             "The pattern repeats with skip-till-any and has neither WITHIN nor LIMIT: the number of matches can double with "
             "every event. Add WITHIN or LIMIT, set max_matches, or use count().",
@@ -78,11 +78,12 @@ def explodes(query: Query, root: Node) -> tuple[str, ...]:
     return ()
 
 
-def _loops_freely(node: Node) -> bool:
+def loops_freely(node: Node) -> bool:
+    """Return whether the pattern repeats without bound under skip-till-any."""
     match node:
         case One():
             return False
         case Chain(parts=parts) | Mix(parts=parts) | Alternatives(parts=parts):
-            return any(_loops_freely(part) for part in parts)
+            return any(loops_freely(part) for part in parts)
         case Loop(part=part, maximum=maximum, strategy=strategy):
-            return (maximum is None and strategy is Strategy.ANY) or _loops_freely(part)
+            return (maximum is None and strategy is Strategy.ANY) or loops_freely(part)

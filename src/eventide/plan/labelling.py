@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -182,16 +182,7 @@ class Labelling:
         code = tuple(
             (int(Op.FIRST_KNOWN), a, b, c) if op == Op.FIRST and c < 0 else (op, a, b, c) for op, a, b, c in condition.code
         )
-        return Compiled(
-            code,
-            condition.slots,
-            condition.paired,
-            condition.sets,
-            condition.so_far,
-            condition.scope,
-            condition.outside,
-            condition.source,
-        )
+        return replace(condition, code=code)
 
     def _make_absences(self) -> Absences:
         labels = self.automaton.labels

@@ -11,7 +11,7 @@ from eventide.match.shared_dag.kernel import CONSUME_ALL, CONSUME_NONE, CONSUME_
 from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
 from eventide.plan.automaton import Automaton
 from eventide.plan.binding import BoundPattern, bind_pattern
-from eventide.plan.choice import Choice, choose_matcher, explodes, uses_strategy
+from eventide.plan.choice import Choice, choose_matcher, explodes, loops_freely, uses_strategy
 from eventide.plan.conditions import Compiled, ConditionCompiler, OpaqueCondition, ValueColumn
 from eventide.plan.labelling import Labelling
 from eventide.plan.output import OutputBinder, OutputPlan
@@ -115,6 +115,22 @@ class Plan:
         counts = self.window is not None and self.window.unit is WindowUnit.EVENTS
         strict = uses_strategy(self.root, Strategy.STRICT) or self.query.selector is Selector.STRICT
         return not counts and not strict
+
+    @property
+    def interleaved(self) -> bool:
+        """Whether keys depend on each other, so that their events must be taken in the order of time."""
+        return self.query.consumption is Consumption.ANY
+
+    @property
+    def explosive(self) -> bool:
+        """Whether matches can outgrow the events exponentially."""
+        return loops_freely(self.root)
+
+    @property
+    def countable(self) -> bool:
+        """Whether matches can be counted by the automaton alone, without enumerating them."""
+        plain = self.keep is Keep.ALL and self.query.consumption is Consumption.NONE
+        return plain and not self.checked and not self.deduplicate and not self.choice.forward
 
     def told_apart(self) -> frozenset[str]:
         """Return the variables that labels must tell apart; forgetting the others shares their matches."""

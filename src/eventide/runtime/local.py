@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from eventide.errors import BindError, DataError, EventideWarning
 from eventide.plan.schema import Kind
+from eventide.runtime.counting import APPROXIMATE, MATCHES, CountStage, count_schema
 from eventide.runtime.prepare import (
     ARRIVAL,
     CLOCK,
@@ -108,7 +109,7 @@ class LocalSource(Source):
         """Return the kinds of expressions over one event."""
         columns = ", ".join(f"{DIALECT.sql(tree)} AS c{number}" for number, tree in enumerate(trees))
         with self._connect() as connection:
-            schema = _run(connection, f"SELECT {columns} FROM ({self._merged()}) LIMIT 0").to_arrow_table().schema
+            schema = _table(connection, f"SELECT {columns} FROM ({self._merged()}) LIMIT 0").schema
         return [arrow_kind(field.type) for field in schema]
 
     def match(self, plan: Plan, options: Options) -> pa.Table:
@@ -120,18 +121,24 @@ class LocalSource(Source):
     def output_schema(self, plan: Plan) -> pa.Schema:
         """Return the schema of the result."""
         with self._connect() as connection:
-            prepared = _run(connection, f"{self._prepared(plan)} LIMIT 0").to_arrow_table().schema
+            prepared = _table(connection, f"{self._prepared(plan)} LIMIT 0").schema
             empty = stage_schema(plan, layout_of(plan), prepared).empty_table()
             return self._finish(connection, plan, empty).schema
 
     def count(self, plan: Plan) -> pa.Table:
         """Count the matches of each key."""
-        raise NotImplementedError
+        layout = layout_of(plan)
+        names = [name.text for name in plan.query.partition_by]
+        with self._connect() as connection, _explained():
+            reader = connection.sql(self._prepared(plan)).to_arrow_reader(PREPARED_ROWS)
+            stage = CountStage(plan, layout)
+            counted = pa.Table.from_batches(stage.run(iter(reader)), count_schema(plan, layout, reader.schema))
+        return counted.rename_columns([*names, MATCHES, APPROXIMATE])
 
     def physical(self, plan: Plan) -> str | None:
         """Return DuckDB's plan of Prepare."""
         with self._connect() as connection:
-            explained = _run(connection, f"EXPLAIN {self._prepared(plan)}").fetchall()
+            explained = connection.execute(f"EXPLAIN {self._prepared(plan)}").fetchall()
         return "\n".join(str(row[-1]) for row in explained)
 
     @contextmanager
@@ -160,17 +167,16 @@ class LocalSource(Source):
     def _prepared(self, plan: Plan) -> str:
         layout = layout_of(plan)
         columns = select_list(prepared_columns(plan, layout, DIALECT), DIALECT)
-        order = ", ".join(f"{column} NULLS FIRST" for column in (*layout.keys, *ORDER))
+        by_key = () if plan.interleaved else layout.keys
+        order = ", ".join(f"{column} NULLS FIRST" for column in (*by_key, *ORDER))
         return f"SELECT {columns} FROM ({self._merged()}) WHERE {row_filter(plan, DIALECT)} ORDER BY {order}"
 
     def _found(self, connection: duckdb.DuckDBPyConnection, plan: Plan, options: Options) -> pa.Table:
         layout = layout_of(plan)
-        reader = _run(connection, self._prepared(plan)).to_arrow_reader(PREPARED_ROWS)
         stage = MatchStage(plan, layout, StageOptions(options.max_matches))
-        try:
+        with _explained():
+            reader = connection.sql(self._prepared(plan)).to_arrow_reader(PREPARED_ROWS)
             return pa.Table.from_batches(stage.run(iter(reader)), stage_schema(plan, layout, reader.schema))
-        except duckdb.Error as error:
-            raise _bad_expression(error) from None
 
     def _finish(self, connection: duckdb.DuckDBPyConnection, plan: Plan, found: pa.Table) -> pa.Table:
         connection.register("found", found)
@@ -180,19 +186,26 @@ class LocalSource(Source):
             sql += f" WHERE {condition}"
         if plan.query.limit is not None:
             sql += f" ORDER BY t, o0 NULLS FIRST, o1, o2 LIMIT {plan.query.limit}"
-        return _run(connection, sql).to_arrow_table()
+        return _table(connection, sql)
 
     def _report_left_out(self, connection: duckdb.DuckDBPyConnection) -> None:
-        counted = _run(connection, f"SELECT count(*) FROM ({self._merged()}) WHERE {CLOCK} IS NULL").fetchone()
-        if counted is not None and counted[0]:
-            warnings.warn(f"{counted[0]} events without a time were left out.", EventideWarning, stacklevel=4)
+        counted = _table(connection, f"SELECT count(*) AS n FROM ({self._merged()}) WHERE {CLOCK} IS NULL")["n"][0].as_py()
+        if counted:
+            warnings.warn(f"{counted} events without a time were left out.", EventideWarning, stacklevel=4)
 
 
-def _run(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyConnection:
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn DuckDB's errors into ours; its relations are lazy, so they come where results are read."""
     try:
-        return connection.execute(sql)
+        yield
     except duckdb.Error as error:
         raise _bad_expression(error) from None
+
+
+def _table(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
+    with _explained():
+        return connection.sql(sql).to_arrow_table()
 
 
 def _bad_expression(error: duckdb.Error) -> BindError | DataError:

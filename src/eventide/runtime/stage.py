@@ -17,17 +17,21 @@ from eventide.match.runs.matcher import RunsMatcher
 from eventide.match.shared_dag.matcher import SharedDagMatcher
 from eventide.pattern import WindowUnit
 from eventide.plan.conditions import Encoding
+from eventide.runtime.keys import InterleavedKeys, KeySpans, KeyTracker, SortedKeys
 from eventide.runtime.slots import SlotFiller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eventide.match.enumeration import Found
     from eventide.match.protocol import Matcher
+    from eventide.plan.labelling import Labelling
     from eventide.plan.plan import Plan
     from eventide.runtime.prepare import Layout
 
 CHUNK_ROWS = 1 << 18
 LOWEST = np.iinfo(np.int64).min
+HIGHEST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class StageOptions:
     slice_index: int = 0
 
 
-def make_matcher(plan: Plan, options: StageOptions) -> tuple[Matcher, object]:
+def make_matcher(plan: Plan, options: StageOptions) -> tuple[Matcher, Labelling]:
     """Return the plan's matcher and the labelling that explains its labels."""
     automaton = plan.automaton()
     labelling = plan.labelling(automaton)
@@ -80,7 +84,7 @@ class StringCodes:
 
 
 class MatchStage:
-    """Runs a plan over prepared events that are sorted by key and then by time."""
+    """Runs a plan over prepared events, sorted by key and then by time (or by time alone where keys depend on each other)."""
 
     def __init__(self, plan: Plan, layout: Layout, options: StageOptions | None = None) -> None:
         self.plan = plan
@@ -88,10 +92,8 @@ class MatchStage:
         self.options = options or StageOptions()
         self.matcher, self.labelling = make_matcher(plan, self.options)
         self._codes = StringCodes(plan.strings)
+        self._keys: KeyTracker = InterleavedKeys() if plan.interleaved and layout.keys else SortedKeys()
         self._payload: pa.Table | None = None
-        self._last_key: pa.Table | None = None
-        self._position = 0
-        self._last_attribute: float | None = None
         self._filler: SlotFiller | None = None
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -99,9 +101,7 @@ class MatchStage:
         try:
             for table in _chunks(batches):
                 yield from self._advance(table)
-            if self._payload is not None:
-                for found in self.matcher.finish():
-                    yield self._fill(found, self._payload)
+            yield from self._finish()
         except MatchLimit as limit:
             raise LimitError(
                 "TOO_MANY_MATCHES",
@@ -110,8 +110,8 @@ class MatchStage:
             ) from None
 
     def _advance(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
-        restart = self._restarts(table)
-        batch = self._batch(table, restart)
+        spans = self._keys.spans(table.select(list(self.layout.keys)))
+        batch = self._batch(table, spans)
         kept_columns = [*self.layout.keys, *self.layout.payload, *self.layout.order, self.layout.clock]
         fresh = table.select(kept_columns)
         payload = fresh if self._payload is None else pa.concat_tables([self._payload, fresh])
@@ -120,26 +120,17 @@ class MatchStage:
             yield self._fill(found, payload)
         self._payload = payload.take(pa.array(self.matcher.keep()))
 
-    def _fill(self, found: object, payload: pa.Table) -> pa.RecordBatch:
+    def _finish(self) -> Iterator[pa.RecordBatch]:
+        if self._payload is not None:
+            for found in self.matcher.finish():
+                yield self._fill(found, self._payload)
+
+    def _fill(self, found: Found, payload: pa.Table) -> pa.RecordBatch:
         if self._filler is None:
             self._filler = SlotFiller(self.plan, self.layout, self.labelling)
         return self._filler.fill(found, payload)
 
-    def _restarts(self, table: pa.Table) -> npt.NDArray[np.uint8]:
-        """Mark the rows at which a new key begins, across batches."""
-        restart = np.zeros(table.num_rows, np.uint8)
-        keys = table.select(list(self.layout.keys))
-        if self._last_key is None:
-            restart[0] = 1
-        elif self.layout.keys:
-            joined = pa.concat_tables([self._last_key, keys.slice(0, 1)])
-            restart[0] = _changes(joined).any()
-        if self.layout.keys:
-            restart[1:] = _changes(keys)
-        self._last_key = keys.slice(table.num_rows - 1, 1)
-        return restart
-
-    def _batch(self, table: pa.Table, restart: npt.NDArray[np.uint8]) -> EventBatch:
+    def _batch(self, table: pa.Table, spans: KeySpans) -> EventBatch:
         rows = table.num_rows
         columns = len(self.plan.values)
         values = np.empty((columns, rows), np.int64)
@@ -153,59 +144,49 @@ class MatchStage:
                 values[number] = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64).view(np.int64)
             else:
                 values[number] = column.fill_null(0).to_numpy(zero_copy_only=False)
-        clock, low = self._clock(table, restart)
+        clock, low = self._clock(table, spans)
         home = None
         if self.layout.home is not None:
             home = table.column(self.layout.home).to_numpy().astype(np.uint8)
         return EventBatch(
-            _numpy(table, self.layout.mask), clock, low, restart=restart, home=home, values=values, valid=valid
+            _numpy(table, self.layout.mask),
+            clock,
+            low,
+            slot=spans.slot,
+            restart=spans.restart,
+            home=home,
+            values=values,
+            valid=valid,
         )
 
-    def _clock(
-        self, table: pa.Table, restart: npt.NDArray[np.uint8]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _clock(self, table: pa.Table, spans: KeySpans) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         window = self.plan.window
         time = _numpy(table, self.layout.clock)
         if window is None:
             return time, np.full(len(time), LOWEST, np.int64)
         if window.unit is WindowUnit.EVENTS:
-            position = self._positions(restart)
-            return position, position - int(window.size)
+            position = self._keys.positions(spans)
+            return position, _minus(position, window.size)
         if window.unit is WindowUnit.ATTRIBUTE:
-            return self._attribute_clock(table, restart)
+            return self._attribute_clock(table, spans)
         if window.slide is not None:
-            return time, (np.floor_divide(time, window.slide) + 1) * window.slide - int(window.size)
-        low = time - int(window.size)
-        # Times near the smallest number would wrap around.
-        return time, np.where(low > time, LOWEST, low)
+            return time, _minus((np.floor_divide(time, window.slide) + 1) * window.slide, window.size)
+        return time, _minus(time, window.size)
 
-    def _positions(self, restart: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        number = np.arange(len(restart), dtype=np.int64)
-        begins = np.maximum.accumulate(np.where(restart, number, -1))
-        position = np.where(begins >= 0, number - begins, number + self._position)
-        self._position = int(position[-1]) + 1
-        return position
-
-    def _attribute_clock(
-        self, table: pa.Table, restart: npt.NDArray[np.uint8]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _attribute_clock(self, table: pa.Table, spans: KeySpans) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         assert self.layout.attribute is not None and self.plan.window is not None
         measured = _numpy(table, self.layout.attribute)
         size = self.plan.window.size
         if measured.dtype == np.int64 and isinstance(size, int):
-            clock, low = measured, measured - size
+            clock, low = measured, _minus(measured, size)
         else:
             clock, low = _ordered_bits(measured.astype(np.float64)), _ordered_bits(measured.astype(np.float64) - size)
-        previous = np.empty_like(clock)
-        previous[1:] = clock[:-1]
-        previous[0] = clock[0] if self._last_attribute is None else self._last_attribute
-        if ((clock < previous) & (restart == 0)).any():
+        if self._keys.decreases(spans, clock):
             raise DataError(
                 "WINDOW_ATTRIBUTE_DECREASES",
                 f"WITHIN measures by {self.plan.window.attribute}, which decreases along the stream.",
                 hint="Measure by an attribute that never decreases, or use a duration or a number of events.",
             )
-        self._last_attribute = clock[-1]
         return clock, low
 
 
@@ -228,18 +209,12 @@ def _numpy(table: pa.Table, name: str) -> npt.NDArray[np.int64]:
     return np.ascontiguousarray(table.column(name).to_numpy())
 
 
-def _changes(keys: pa.Table) -> npt.NDArray[np.bool_]:
-    """Return for each row but the first whether its key differs from the row before; null equals null, NaN equals NaN."""
-    changed = np.zeros(keys.num_rows - 1, np.bool_)
-    for column in keys.columns:
-        array = column.combine_chunks()
-        one, other = array.slice(0, len(array) - 1), array.slice(1)
-        differs = pc.not_equal(one, other).fill_null(False).to_numpy(zero_copy_only=False)
-        if pa.types.is_floating(array.type):
-            differs &= ~(np.isnan(one.to_numpy(zero_copy_only=False)) & np.isnan(other.to_numpy(zero_copy_only=False)))
-        nulls = pc.is_null(array).to_numpy(zero_copy_only=False)
-        changed |= differs | (nulls[:-1] != nulls[1:])
-    return changed
+def _minus(values: npt.NDArray[np.int64], size: float) -> npt.NDArray[np.int64]:
+    """Subtract the size of a window; what would wrap around is below everything."""
+    if size >= HIGHEST:
+        return np.full(len(values), LOWEST, np.int64)
+    low = values - np.int64(size)
+    return np.where(low > values, LOWEST, low)
 
 
 def _ordered_bits(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:

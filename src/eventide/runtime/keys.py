@@ -1,0 +1,155 @@
+"""Which events belong to which key, across batches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+@dataclass(frozen=True)
+class KeySpans:
+    """The keys of a batch: `restart` marks where the next key begins (sorted), or `slot` numbers the keys (interleaved)."""
+
+    rows: int
+    restart: npt.NDArray[np.uint8] | None = None
+    slot: npt.NDArray[np.int32] | None = None
+
+
+class KeyTracker(ABC):
+    """Follows keys from batch to batch."""
+
+    @abstractmethod
+    def spans(self, keys: pa.Table) -> KeySpans:
+        """Find the keys of the next batch."""
+
+    @abstractmethod
+    def positions(self, spans: KeySpans) -> npt.NDArray[np.int64]:
+        """Return the position of each event inside its key."""
+
+    @abstractmethod
+    def decreases(self, spans: KeySpans, values: npt.NDArray[np.int64]) -> bool:
+        """Return whether the values decrease anywhere inside a key."""
+
+
+class SortedKeys(KeyTracker):
+    """Keys that come one after the other."""
+
+    def __init__(self) -> None:
+        self._last_key: pa.Table | None = None
+        self._position = 0
+        self._last_value: int | None = None
+
+    def spans(self, keys: pa.Table) -> KeySpans:
+        """Mark the rows at which a new key begins."""
+        restart = np.zeros(keys.num_rows, np.uint8)
+        if self._last_key is None:
+            restart[0] = 1
+        elif keys.num_columns:
+            restart[0] = changes(pa.concat_tables([self._last_key, keys.slice(0, 1)])).any()
+        if keys.num_columns:
+            restart[1:] = changes(keys)
+        self._last_key = keys.slice(keys.num_rows - 1, 1)
+        return KeySpans(keys.num_rows, restart=restart)
+
+    def positions(self, spans: KeySpans) -> npt.NDArray[np.int64]:
+        """Count from the last restart."""
+        assert spans.restart is not None
+        number = np.arange(spans.rows, dtype=np.int64)
+        begins = np.maximum.accumulate(np.where(spans.restart, number, -1))
+        position = np.where(begins >= 0, number - begins, number + self._position)
+        self._position = int(position[-1]) + 1
+        return position
+
+    def decreases(self, spans: KeySpans, values: npt.NDArray[np.int64]) -> bool:
+        """Compare each value with the one before."""
+        assert spans.restart is not None
+        previous = np.empty_like(values)
+        previous[1:] = values[:-1]
+        previous[0] = values[0] if self._last_value is None else self._last_value
+        self._last_value = int(values[-1])
+        return bool(((values < previous) & (spans.restart == 0)).any())
+
+
+class InterleavedKeys(KeyTracker):
+    """Keys in the order of time, each with a number."""
+
+    def __init__(self) -> None:
+        self._slots: dict[tuple[object, ...], int] = {}
+        self._counts = np.zeros(0, np.int64)
+        self._last = np.zeros(0, np.int64)
+
+    def spans(self, keys: pa.Table) -> KeySpans:
+        """Number the keys; new ones get new numbers."""
+        codes = np.zeros((keys.num_rows, keys.num_columns), np.int64)
+        values = []
+        for number, column in enumerate(keys.columns):
+            encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+            codes[:, number] = encoded.indices.to_numpy(zero_copy_only=False)
+            values.append(encoded.dictionary.to_pylist())
+        combinations, inverse = np.unique(codes, axis=0, return_inverse=True)
+        numbers = np.empty(len(combinations), np.int32)
+        for row, combination in enumerate(combinations.tolist()):
+            key = tuple(_hashable(values[column][code]) for column, code in enumerate(combination))
+            numbers[row] = self._slots.setdefault(key, len(self._slots))
+        return KeySpans(keys.num_rows, slot=numbers[inverse.reshape(-1)])
+
+    def positions(self, spans: KeySpans) -> npt.NDArray[np.int64]:
+        """Count the events of each key."""
+        assert spans.slot is not None
+        order, begins = self._grouped(spans.slot)
+        rank = np.arange(spans.rows) - begins
+        position = np.empty(spans.rows, np.int64)
+        position[order] = rank + self._counts[spans.slot[order]]
+        self._counts += np.bincount(spans.slot, minlength=len(self._counts))
+        return position
+
+    def decreases(self, spans: KeySpans, values: npt.NDArray[np.int64]) -> bool:
+        """Compare each value with the one before of the same key."""
+        assert spans.slot is not None
+        order, begins = self._grouped(spans.slot)
+        ordered, slots = values[order], spans.slot[order]
+        previous = np.empty_like(ordered)
+        previous[1:] = ordered[:-1]
+        first = begins == np.arange(spans.rows)
+        previous[first] = self._last[slots[first]]
+        last = np.append(first[1:], True)
+        self._last[slots[last]] = ordered[last]
+        return bool((ordered < previous).any())
+
+    def _grouped(self, slot: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return an order that puts keys together, and for each row of it where its key begins."""
+        missing = len(self._slots) - len(self._counts)
+        self._counts = np.append(self._counts, np.zeros(missing, np.int64))
+        self._last = np.append(self._last, np.full(missing, np.iinfo(np.int64).min, np.int64))
+        order = np.argsort(slot, kind="stable")
+        ordered = slot[order]
+        number = np.arange(len(slot))
+        starts = np.append(True, ordered[1:] != ordered[:-1])
+        return order, np.maximum.accumulate(np.where(starts, number, 0))
+
+
+def _hashable(value: object) -> object:
+    # NaN equals itself as a key.
+    return "NaN" if isinstance(value, float) and value != value else value
+
+
+def changes(keys: pa.Table) -> npt.NDArray[np.bool_]:
+    """Return for each row but the first whether its key differs from the row before; null equals null, NaN equals NaN."""
+    changed = np.zeros(keys.num_rows - 1, np.bool_)
+    for column in keys.columns:
+        array = column.combine_chunks()
+        if pa.types.is_dictionary(array.type):
+            array = array.cast(array.type.value_type)
+        one, other = array.slice(0, len(array) - 1), array.slice(1)
+        differs = pc.not_equal(one, other).fill_null(False).to_numpy(zero_copy_only=False)
+        if pa.types.is_floating(array.type):
+            unknown = np.isnan(array.to_numpy(zero_copy_only=False))
+            differs = differs & ~(unknown[:-1] & unknown[1:])
+        nulls = pc.is_null(array).to_numpy(zero_copy_only=False)
+        changed |= differs | (nulls[:-1] != nulls[1:])
+    return changed

@@ -1,0 +1,356 @@
+"""Spark batch: Catalyst prepares, shuffles and sorts, Python workers match many keys per Arrow batch, Catalyst finishes."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
+from io import StringIO
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+
+from eventide.errors import BindError, EventideWarning
+from eventide.pattern import Consumption, Selector, WindowUnit
+from eventide.plan.schema import Kind
+from eventide.runtime.counting import CountStage, count_schema
+from eventide.runtime.prepare import (
+    ARRIVAL,
+    CLOCK,
+    STREAM,
+    TIE,
+    SparkDialect,
+    finish_columns,
+    finish_filter,
+    layout_of,
+    prepared_columns,
+    role_columns,
+    row_filter,
+)
+from eventide.runtime.slots import stage_schema
+from eventide.runtime.source import Options, Source
+from eventide.runtime.stage import MatchStage, StageOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+    from sqlglot import exp
+
+    from eventide.plan.plan import Plan
+    from eventide.plan.schema import StreamSchema
+    from eventide.runtime.prepare import Layout
+
+    Batches = Iterator[pa.RecordBatch]
+
+DIALECT = SparkDialect()
+SLAB = "__et_slab"
+HOME = "__et_home"
+SLICE = "__et_slice"
+WINDOWS_PER_SLAB = 16
+"""A slab repeats the window before it, so a slab this many windows long costs a sixteenth more."""
+SMALLEST_SLAB = 1 << 10
+
+_KINDS: list[tuple[type[st.DataType], Kind]] = [
+    (st.IntegralType, Kind.INTEGER),
+    (st.FractionalType, Kind.FLOAT),
+    (st.StringType, Kind.STRING),
+    (st.BooleanType, Kind.BOOLEAN),
+    (st.TimestampType, Kind.TIMESTAMP),
+    (st.TimestampNTZType, Kind.TIMESTAMP),
+    (st.DateType, Kind.DATE),
+]
+
+
+def spark_kind(kind: st.DataType) -> Kind:
+    """Return what conditions can do with a Spark type."""
+    if isinstance(kind, st.DecimalType):
+        return Kind.DECIMAL if kind.precision <= 15 else Kind.OTHER
+    return next((found for cls, found in _KINDS if isinstance(kind, cls)), Kind.OTHER)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How the events of a plan are spread over tasks, and why."""
+
+    name: str
+    reason: str
+    slab: int | None = None
+    back: int = 0
+    slices: int = 1
+
+    @property
+    def keyed(self) -> bool:
+        """Whether each task gets whole keys."""
+        return self.name == "by key"
+
+
+class SparkSource(Source):
+    """Spark DataFrames; nothing runs before the result is asked for."""
+
+    def __init__(self, streams: Mapping[str, tuple[StreamSchema, DataFrame]] | None, frame: DataFrame) -> None:
+        self._frame = frame
+        self._streams = streams
+
+    @classmethod
+    def of(cls, frame: DataFrame) -> SparkSource:
+        """Take a batch DataFrame."""
+        if not hasattr(frame, "mapInArrow"):
+            raise BindError(
+                "UNKNOWN_DATA", f"A {type(frame).__name__} cannot be read as events.", hint="Give a Spark DataFrame."
+            )
+        if frame.isStreaming:
+            raise BindError(
+                "STREAMING_INPUT",
+                "The DataFrame is a stream; this version matches batch DataFrames.",
+                hint="Use spark.read in place of spark.readStream, or call match inside foreachBatch.",
+            )
+        return cls(None, frame)
+
+    def columns(self) -> dict[str, Kind]:
+        """Return the columns with their kinds."""
+        return {field.name: spark_kind(field.dataType) for field in self._frame.schema}
+
+    def with_streams(self, streams: Mapping[str, tuple[Source, StreamSchema]]) -> Source:
+        """Return a source over several DataFrames."""
+        frames = {}
+        for name, (source, schema) in streams.items():
+            assert isinstance(source, SparkSource)
+            frames[name] = (schema, source._frame)  # noqa: SLF001 - the same class
+        return SparkSource(frames, self._frame)
+
+    def describe(self, trees: Sequence[exp.Expression]) -> list[Kind]:
+        """Return the kinds of expressions over one event, as Spark's analyser sees them."""
+        with_columns = [f"{DIALECT.sql(tree)} AS c{number}" for number, tree in enumerate(trees)]
+        try:
+            schema = self._merged().selectExpr(*with_columns).schema
+        except PySparkException as error:
+            raise _bad_expression(error) from None
+        return [spark_kind(field.dataType) for field in schema]
+
+    def match(self, plan: Plan, options: Options) -> DataFrame:
+        """Return the matches as a lazy DataFrame."""
+        found, _ = self._found(plan, options)
+        return self._finish(plan, found)
+
+    def count(self, plan: Plan) -> DataFrame:
+        """Count the matches of each key."""
+        distribution = distribute(plan, None, self._default_slices())
+        if distribution.slab is not None:
+            # Counts of slabs would have to be added up; the window bounds the work of one task anyway.
+            distribution = Distribution("one task", "counts of an unkeyed query")
+        layout, prepared = self._prepared(plan, distribution)
+        schema = count_schema(plan, layout, _arrow_schema(prepared))
+        run = _count_function(plan, layout)
+        return _rename_keys(prepared.mapInArrow(run, _spark_schema(schema)), plan)
+
+    def output_schema(self, plan: Plan) -> st.StructType:
+        """Return the schema of the result."""
+        return self.match(plan, Options()).schema
+
+    def physical(self, plan: Plan) -> str | None:
+        """Return how the events are distributed and Spark's own plan."""
+        distribution = distribute(plan, None, self._default_slices())
+        frame = self.match(plan, Options())
+        explained = _captured_explain(frame)
+        return f"distribution: {distribution.name} ({distribution.reason})\n{explained}"
+
+    def _default_slices(self) -> int:
+        session = self._frame.sparkSession
+        return max(1, min(8, int(session.conf.get("spark.sql.shuffle.partitions", "8") or 8)))
+
+    def _merged(self) -> DataFrame:
+        assert self._streams is not None
+        frames = []
+        for number, (schema, frame) in enumerate(self._streams.values()):
+            roles = role_columns(schema, number, DIALECT, "monotonically_increasing_id()")
+            frames.append(frame.selectExpr("*", *(f"{sql} AS {name}" for name, sql in roles)))
+        merged = frames[0]
+        for frame in frames[1:]:
+            merged = merged.unionByName(frame, allowMissingColumns=True)
+        return merged
+
+    def _order(self) -> list[str]:
+        """Return the columns that order events; those that never differ are left out of the sort."""
+        assert self._streams is not None
+        schemas = [schema for schema, _ in self._streams.values()]
+        order = [CLOCK]
+        if any(schema.tie_break for schema in schemas):
+            order.append(TIE)
+        if len(schemas) > 1:
+            order.append(STREAM)
+        order.append(ARRIVAL)
+        return order
+
+    def _prepared(self, plan: Plan, distribution: Distribution) -> tuple[Layout, DataFrame]:
+        slab = distribution.slab is not None
+        layout = layout_of(plan, home=slab, slab=slab)
+        frame = self._merged().where(row_filter(plan, DIALECT))
+        columns = prepared_columns(plan, layout, DIALECT)
+        if slab:
+            frame = _with_slabs(frame, plan, distribution)
+            columns.append((layout.keys[-1], SLAB))
+            assert layout.home is not None
+            columns.append((layout.home, HOME))
+        if distribution.slices > 1:
+            numbers = sf.sequence(sf.lit(0), sf.lit(distribution.slices - 1))
+            frame = frame.withColumn(SLICE, sf.explode(numbers))
+            columns.append((SLICE, SLICE))
+        order = self._order()
+        try:
+            narrow = frame.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in columns), *order)
+        except PySparkException as error:
+            raise _bad_expression(error) from None
+        keys = list(layout.keys) if distribution.keyed or slab else []
+        sliced = [SLICE] if distribution.slices > 1 else []
+        by = [*sliced, *keys]
+        spread = narrow.repartition(*by) if by else narrow.repartition(1)
+        ordered = spread.sortWithinPartitions(*(sf.col(name).asc_nulls_first() for name in (*by, *order)))
+        return layout, ordered.select(*sliced, *layout.columns())
+
+    def _found(self, plan: Plan, options: Options) -> tuple[DataFrame, Distribution]:
+        distribution = distribute(plan, options.slices, self._default_slices())
+        layout, prepared = self._prepared(plan, distribution)
+        schema = stage_schema(plan, layout, _arrow_schema(prepared))
+        if distribution.name == "one task" and plan.window is None:
+            warnings.warn(
+                "The query has neither PARTITION BY nor a window that cuts the stream, so one task does all the matching.",
+                EventideWarning,
+                stacklevel=5,
+            )
+        stage_options = StageOptions(options.max_matches, distribution.slices)
+        run = _match_function(plan, layout, stage_options)
+        return prepared.mapInArrow(run, _spark_schema(schema)), distribution
+
+    def _finish(self, plan: Plan, found: DataFrame) -> DataFrame:
+        condition = finish_filter(plan, DIALECT)
+        if condition:
+            found = found.where(condition)
+        if plan.query.limit is not None:
+            found = found.orderBy("t", sf.col("o0").asc_nulls_first(), "o1", "o2").limit(plan.query.limit)
+        try:
+            return found.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in finish_columns(plan, DIALECT)))
+        except PySparkException as error:
+            raise _bad_expression(error) from None
+
+
+def distribute(plan: Plan, slices: int | None, default_slices: int) -> Distribution:
+    """Choose how the events of a plan are spread over tasks."""
+    if slices is not None and slices > 1:
+        _refuse_unsound_slices(plan)
+    keys = [*plan.keys, *plan.derived_keys]
+    if plan.query.consumption is Consumption.ANY:
+        return Distribution("one task", "CONSUME BY ANY relates all keys")
+    if keys:
+        return Distribution("by key", f"partitioned by {', '.join(keys)}", slices=slices or 1)
+    window = plan.window
+    timed = window is not None and window.unit in (WindowUnit.DURATION, WindowUnit.TIME_UNITS)
+    if timed and plan.query.consumption is Consumption.NONE and (slices or 1) == 1:
+        assert window is not None
+        size = int(window.size)
+        slab = max(SMALLEST_SLAB, WINDOWS_PER_SLAB * size)
+        return Distribution(
+            "time slabs", f"no key; slabs of {slab} that repeat the window before them", slab, size if plan.trailing else 0
+        )
+    if slices is None and plan.explosive and _sliceable(plan):
+        return Distribution("slices", "no key; each task enumerates a slice of the matches", slices=default_slices)
+    return Distribution("one task", "no key, and no time window to cut by", slices=slices or 1)
+
+
+def _sliceable(plan: Plan) -> bool:
+    simple = plan.query.selector in (Selector.ALL, Selector.STRICT) and plan.query.consumption is Consumption.NONE
+    return simple and not plan.deduplicate and not plan.choice.forward and plan.query.limit is None
+
+
+def _refuse_unsound_slices(plan: Plan) -> None:
+    if not _sliceable(plan):
+        raise BindError(
+            "SLICES_NOT_SOUND",
+            "Slices cannot be enumerated apart when matches are compared with each other (a selector, CONSUME BY, LIMIT, "
+            "forgotten variables) or found by runs.",
+            hint="Leave slices out.",
+        )
+
+
+def _with_slabs(frame: DataFrame, plan: Plan, distribution: Distribution) -> DataFrame:
+    """Give every event to the slab it lies in and to those that need it for their windows."""
+    assert plan.window is not None
+    size, slab, back = int(plan.window.size), distribution.slab, distribution.back
+    home, first, last = (_slab_number(clock, slab) for clock in (CLOCK, f"({CLOCK} - {back})", f"({CLOCK} + {size})"))
+    spread = frame.withColumn(SLAB, sf.explode(sf.expr(f"sequence({first}, {last})")))
+    return spread.withColumn(HOME, sf.expr(f"CAST({SLAB} = {home} AS TINYINT)"))
+
+
+def _slab_number(clock: str, slab: int | None) -> str:
+    # In whole numbers, and right below zero: a double would lose the edge of a slab.
+    return f"(({clock} - pmod({clock}, {slab}L)) div {slab}L)"
+
+
+def _match_function(plan: Plan, layout: Layout, options: StageOptions) -> Callable[[Batches], Batches]:
+    def run(batches: Batches) -> Batches:
+        if options.slices == 1:
+            yield from MatchStage(plan, layout, options).run(batches)
+            return
+        for number, part in _by_slice(batches):
+            yield from MatchStage(plan, layout, replace(options, slice_index=number)).run(part)
+
+    return run
+
+
+def _count_function(plan: Plan, layout: Layout) -> Callable[[Batches], Batches]:
+    def run(batches: Batches) -> Batches:
+        yield from CountStage(plan, layout).run(batches)
+
+    return run
+
+
+def _by_slice(batches: Batches) -> Iterator[tuple[int, Batches]]:
+    """Cut batches that are sorted by slice where the slice changes."""
+
+    def pieces() -> Iterator[tuple[int, pa.RecordBatch]]:
+        for batch in batches:
+            numbers = batch.column(batch.schema.get_field_index(SLICE)).to_numpy()
+            begin = 0
+            while begin < len(numbers):
+                end = begin + int((numbers[begin:] == numbers[begin]).argmin() or len(numbers) - begin)
+                if (numbers[begin:] == numbers[begin]).all():
+                    end = len(numbers)
+                yield int(numbers[begin]), batch.slice(begin, end - begin)
+                begin = end
+
+    for number, part in groupby(pieces(), key=lambda piece: piece[0]):
+        yield number, (batch for _, batch in part)
+
+
+def _arrow_schema(frame: DataFrame) -> pa.Schema:
+    return to_arrow_schema(frame.schema)
+
+
+def _spark_schema(schema: pa.Schema) -> st.StructType:
+    return st.StructType([st.StructField(field.name, from_arrow_type(field.type), nullable=True) for field in schema])
+
+
+def _rename_keys(counted: DataFrame, plan: Plan) -> DataFrame:
+    names = [name.text for name in plan.query.partition_by]
+    return counted.toDF(*names, "matches", "matches_approx")
+
+
+def _captured_explain(frame: DataFrame) -> str:
+    text = StringIO()
+    with redirect_stdout(text):
+        frame.explain()
+    return text.getvalue()
+
+
+def _bad_expression(error: PySparkException) -> BindError:
+    message = (error.getMessage() or str(error)).splitlines()[0]
+    return BindError(
+        "BAD_EXPRESSION",
+        f"Spark cannot evaluate an expression: {message}",
+        hint="Check the functions and the types of their arguments.",
+    )

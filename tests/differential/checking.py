@@ -1,0 +1,279 @@
+"""Running a trial on the local engine, comparing with the oracle, and making a failing trial small."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import pyarrow as pa
+
+import eventide as et
+from differential.queries import Trial, simpler
+from differential.streams import Row, as_table, as_timestamp, in_time_order, make_stream
+from eventide.errors import BindError, EventideError, EventideWarning
+from eventide.pattern import Consumption, Selector
+from eventide.reference.oracle import Columns, Match, admissible, matches_by_end
+from eventide.reference.output import output_rows
+from eventide.runtime.stage import MatchStage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from random import Random
+
+MOST_MATCHES = 4000
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the engine runs: a forced matcher or None, and the seed of random cuts of the prepared events or None."""
+
+    matcher: str | None = None
+    cuts: int | None = None
+
+
+def make_events(rng: Random, trial: Trial, streams: int) -> list[Row]:
+    """Return the events of several streams, in random order of arrival."""
+    rows: list[Row] = []
+    for case in range(streams):
+        longest = trial.longest_stream() + (0 if trial.by_case else 2)
+        stream = make_stream(rng, trial.query.pattern, case, len(rows), longest)
+        rng.shuffle(stream)
+        rows += in_time_order(stream, tie_break=trial.tie_break)
+    if trial.by_case and rng.random() < 0.5:
+        # Streams interleaved; inside a stream the order of arrival stays.
+        order = sorted(range(len(rows)), key=lambda index: (rng.random(), index))
+        cases = [rows[index]["case_id"] for index in order]
+        waiting = {case: iter([row for row in rows if row["case_id"] == case]) for case in set(cases)}
+        rows = [next(waiting[case]) for case in cases]
+    return rows
+
+
+def find(trial: Trial, rows: list[Row], way: Way) -> pa.Table:
+    """Run the trial's query on the local engine."""
+    roles: dict[str, Any] = {"time": "time", "type": "type"}
+    if trial.tie_break:
+        roles["tie_break"] = "tie"
+    if trial.seconds:
+        roles["time_unit"] = "s"
+    query = et.query(trial.query)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EventideWarning)
+        if trial.several_streams:
+            tables = {
+                name: as_table([row for row in rows if row["stream"] == name], timestamps=trial.timestamps)
+                for name in ("S1", "S2")
+            }
+            given = {name: et.events(table, **roles) for name, table in tables.items()}
+        else:
+            given = {"events": et.events(as_table(rows, timestamps=trial.timestamps), **roles)}
+        if way.cuts is None:
+            return query.match(matcher=way.matcher, **given)
+        with mock.patch("eventide.runtime.local.MatchStage", _cutting(way.cuts)), mock.patch("eventide.runtime.stage.CHUNK_ROWS", 1):
+            return query.match(matcher=way.matcher, **given)
+
+
+def _cutting(seed: int) -> type[MatchStage]:
+    from random import Random
+
+    rng = Random(seed)
+    sizes = rng.choice(((1,), (2,), (3,), (7,), (1, 2, 3, 7, 20)))
+
+    class CutStage(MatchStage):
+        """Runs over the prepared events in small pieces."""
+
+        def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return super().run(pieces(batches))
+
+    def pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            begin = 0
+            while begin < batch.num_rows:
+                size = rng.choice(sizes)
+                yield batch.slice(begin, size)
+                begin += size
+
+    return CutStage
+
+
+class Expected:
+    """What the oracle says of a trial."""
+
+    def __init__(self, trial: Trial, rows: list[Row]) -> None:
+        self.trial = trial
+        self.rows = [{**row, "time": as_timestamp(row["time"])} for row in rows] if trial.timestamps else rows
+        self.columns = Columns(
+            stream="stream" if trial.several_streams else None,
+            tie_break="tie" if trial.tie_break else None,
+            time_scale=1_000_000 if trial.seconds else 1,
+        )
+        self.groups = matches_by_end(trial.query, self.rows, self.columns)
+        self.matches = [match for group in self.groups for match in group]
+
+    def disagreement(self, produced: pa.Table) -> str | None:
+        """Say how a result differs from what the oracle allows, or return None."""
+        query = self.trial.query
+        if query.output is not None:
+            return self._rows_differ(produced)
+        matches = self._matches_of(produced)
+        if isinstance(matches, str):
+            return matches
+        columns = {"stream": self.columns.stream, "tie_break": self.columns.tie_break, "time_scale": self.columns.time_scale}
+        if query.selector is Selector.ANY or query.limit is not None:
+            return admissible(query, self.rows, matches, **columns)
+        expected = Counter(map(_shown, self.matches))
+        got = Counter(map(_shown, matches))
+        return None if expected == got else _difference(expected, got)
+
+    def _matches_of(self, produced: pa.Table) -> list[Match] | str:
+        place = {row["id"]: index for index, row in enumerate(self.rows)}
+        rank = {
+            row["id"]: self._order(index) for index, row in enumerate(self.rows) if row["time"] is not None
+        }
+        keys = [name.text for name in self.trial.query.partition_by]
+        matches = []
+        for row in produced.to_pylist():
+            bound = {
+                name: tuple(place[event["id"]] for event in events)
+                for name, events in row.items()
+                if name not in (*keys, "match_start", "match_end")
+            }
+            support = sorted({index for indices in bound.values() for index in indices}, key=lambda i: rank[self.rows[i]["id"]])
+            if not support:
+                return f"a match without events: {row}"
+            if (row["match_start"], row["match_end"]) != (self.rows[support[0]]["time"], self.rows[support[-1]]["time"]):
+                return f"match_start or match_end is wrong: {row}"
+            matches.append(Match(tuple(row[key] for key in keys), support[0], support[-1], bound))
+        return matches
+
+    def _order(self, index: int) -> tuple[Any, ...]:
+        row = self.rows[index]
+        tie = (row["tie"] is not None, row["tie"] or 0) if self.trial.tie_break else ()
+        return (row["time"], tie, row["stream"] if self.trial.several_streams else "", index)
+
+    def _rows_differ(self, produced: pa.Table) -> str | None:
+        query = self.trial.query
+        allowed = Counter(map(_values, output_rows(query, self.rows, self.matches)))
+        got = Counter(map(_values, produced.to_pylist()))
+        if query.selector is not Selector.ANY and query.limit is None:
+            return None if allowed == got else _difference(allowed, got)
+        # Which match is kept is not defined; how many are, is.
+        number = len(self.groups) if query.selector is Selector.ANY else len(self.matches)
+        number = number if query.limit is None else min(number, query.limit)
+        if got.total() != number or got - allowed:
+            return f"{number} rows of {sorted(allowed, key=repr)} should be there, but there are {sorted(got.elements(), key=repr)}"
+        return None
+
+
+def _shown(match: Match) -> tuple[object, ...]:
+    return (match.key, *match.identity())
+
+
+def _values(row: Row) -> tuple[object, ...]:
+    """Return the values of a result row in a form that compares: events by their ids, numbers rounded."""
+    return tuple(_value(value) for value in row.values())
+
+
+def _value(value: Any) -> object:
+    if isinstance(value, list):
+        return tuple(event["id"] for event in value)
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else round(value, 9) + 0.0
+    return value
+
+
+def _difference(expected: Counter[Any], got: Counter[Any]) -> str:
+    lines = [f"  missing: {item}" for item in sorted((expected - got).elements(), key=repr)[:8]]
+    lines += [f"  too many: {item}" for item in sorted((got - expected).elements(), key=repr)[:8]]
+    return "\n".join(("the matches differ", *lines))
+
+
+def ways_of(rng: Random, trial: Trial) -> list[Way]:
+    """Return the ways in which a trial is run: as planned, cut in pieces, and with the other matcher."""
+    ways = [Way(), Way(None, rng.randrange(1 << 30))]
+    other = Way("runs", rng.randrange(1 << 30) if rng.random() < 0.5 else None)
+    return [*ways, other]
+
+
+def outcome(trial: Trial, rows: list[Row], way: Way, expected: Expected | None = None) -> str | None:
+    """Return what is wrong with one run, or None."""
+    expected = expected or Expected(trial, rows)
+    try:
+        produced = find(trial, rows, way)
+    except EventideError as error:
+        return f"{type(error).__name__}: {error}"
+    except Exception as error:  # noqa: BLE001 - any crash is a finding that wants its query and events
+        return f"crash, {type(error).__name__}: {error}"
+    return expected.disagreement(produced)
+
+
+def check(rng: Random, trial: Trial, streams: int) -> int:
+    """Compare the engine with the oracle; returns the number of matches, raises AssertionError with a small example."""
+    rows = make_events(rng, trial, streams)
+    expected = Expected(trial, rows)
+    for way in ways_of(rng, trial):
+        wrong = outcome(trial, rows, way, expected)
+        if wrong is not None:
+            raise AssertionError(shrunk(trial, rows, way, wrong))
+    return len(expected.matches)
+
+
+# Small examples ------------------------------------------------------------------------------------------------------
+
+
+def shrunk(trial: Trial, rows: list[Row], way: Way, wrong: str) -> str:
+    """Make the trial and its events small as long as it fails, and describe what is left."""
+    first = wrong
+    tries = 0
+
+    def fails(candidate: Trial, left: list[Row]) -> str | None:
+        nonlocal tries
+        tries += 1
+        if tries > 400 or not left:
+            return None
+        try:
+            found = outcome(candidate, left, way)
+        except (EventideError, LookupError):
+            return None
+        return None if found is None or found.partition(":")[0] != wrong.partition(":")[0] else found
+
+    cases = sorted({row["case_id"] for row in rows})
+    for case in cases if len(cases) > 1 else ():
+        found = fails(trial, [row for row in rows if row["case_id"] == case])
+        if found:
+            rows, wrong = [row for row in rows if row["case_id"] == case], found
+            break
+    progress = True
+    while progress:
+        progress = False
+        for query in simpler(trial.query):
+            found = fails(replace(trial, query=query), rows)
+            if found:
+                trial, wrong, progress = replace(trial, query=query), found, True
+                break
+        index = 0
+        while index < len(rows):
+            less = rows[:index] + rows[index + 1 :]
+            found = fails(trial, less)
+            if found:
+                rows, wrong, progress = less, found, True
+            else:
+                index += 1
+    return described(trial, rows, way, wrong if tries > 1 else first)
+
+
+def described(trial: Trial, rows: list[Row], way: Way, wrong: str) -> str:
+    """Return a failing trial as text: query, events, expected and what is wrong."""
+    mentioned = trial.text + repr(trial.query.window)
+    attributes = [name for name in ("k", "v", "w", "s", "ok", "m", "f") if f".{name}" in mentioned or f"[{name}" in mentioned]
+    shown = ["id", "case_id", "time", "tie", "stream", "type", *attributes]
+    lines = ["", trial.text, f"-- {way}, {replace(trial, query=None)}", "  ".join(f"{name:>4}" for name in shown)]  # type: ignore[arg-type]
+    lines += ["  ".join(f"{row[name]!s:>4}" for name in shown) for row in rows]
+    expected = Expected(trial, rows)
+    lines.append("expected (by place of the events above):")
+    lines += [f"  {_shown(match)}" for match in expected.matches[:12]]
+    lines.append(f"wrong: {wrong}")
+    return "\n".join(lines)
