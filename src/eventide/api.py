@@ -116,7 +116,8 @@ class Query:
         >>> import pyarrow as pa
         >>> query("SELECT * WHERE A ; B").check(events(pa.table({"ts": [1], "kind": ["A"]}), time="ts", type="kind"))
         """
-        self._plan(events, streams, None)
+        source, plan = self._plan(events, streams, None)
+        source.output_schema(plan)
 
     def output_schema(self, events: Events | None = None, **streams: Events) -> Any:
         """Return the schema of the matches, without running the query."""

@@ -12,10 +12,12 @@ import numpy.typing as npt
 from eventide.match.enumeration import (
     COUNT_LIMIT,
     FINISHED,
+    GROW,
     Found,
     Store,
     enumerate_checked,
     enumerate_plain,
+    grow_walk,
     new_accepts,
     new_found,
     new_walk,
@@ -406,11 +408,14 @@ class NodeMatcher(ABC):
             written = 0
             while True:
                 view = self._tail_of(found, written)
-                status, accept, size, number, walk = step(accept, last, size, walk, view)
+                status, accept, size, number = step(accept, last, size, walk, view)
                 written += number
                 self._count(number)
                 if status == FINISHED:
                     break
+                if status == GROW:
+                    walk = grow_walk(walk)
+                    continue
                 if not selecting and written:
                     break
                 found = self._larger(found, written)
@@ -420,13 +425,13 @@ class NodeMatcher(ABC):
                 found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         self._walk = walk
 
-    def _enumerator(self, count: int) -> Callable[..., tuple[int, int, int, int, object]]:
+    def _enumerator(self, count: int) -> Callable[..., tuple[int, int, int, int]]:
         settings, nodes, accepts, taken = self._settings, self._nodes, self._accepts, self._taken
         # A selector needs all candidates, so the quota is applied to what it keeps.
         quota = COUNT_LIMIT if settings.quota is None or self._selects() else settings.quota
         if not settings.checked and settings.slices == 1:
 
-            def plain(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int, object]:
+            def plain(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int]:
                 return enumerate_plain(  # type: ignore[no-any-return]
                     nodes, accepts, accept, last, size, walk, found, len(found.start), quota, taken
                 )
@@ -437,7 +442,7 @@ class NodeMatcher(ABC):
         absences = labelled.absences()
         counts = np.empty(int(self._counters[TOP]) if settings.slices > 1 else 1, np.int64)
 
-        def checked(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int, object]:
+        def checked(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int]:
             return enumerate_checked(  # type: ignore[no-any-return]
                 nodes,
                 accepts,

@@ -18,6 +18,7 @@ from eventide.match.shared_dag.nodes import BOTTOM, UNION
 
 FINISHED = 0
 FULL = 1
+GROW = 2
 COUNT_LIMIT = 1 << 62
 """Path counts stop growing here; nobody enumerates that many."""
 
@@ -117,108 +118,115 @@ def new_found(matches: int, positions: int) -> Found:
 
 
 @kernel
-def grow_path(walk):  # type: ignore[no-untyped-def]
-    """Return the walk with twice the room for its path."""
-    size = walk.path_row.shape[0]
-    rows = np.empty(2 * size, np.int32)
-    labels = np.empty(2 * size, np.int32)
-    rows[:size] = walk.path_row
-    labels[:size] = walk.path_label
-    return Walk(walk.node, walk.depth, walk.skip, walk.take, rows, labels)
-
-
-@kernel
-def push(walk, size, node, depth, skip, take):  # type: ignore[no-untyped-def]
-    """Put a branch on the stack, with more room where needed; returns the walk."""
-    if size == walk.node.shape[0]:
-        nodes = np.empty(2 * size, np.int32)
-        depths = np.empty(2 * size, np.int32)
-        skips = np.empty(2 * size, np.int64)
-        takes = np.empty(2 * size, np.int64)
-        nodes[:size] = walk.node
-        depths[:size] = walk.depth
-        skips[:size] = walk.skip
-        takes[:size] = walk.take
-        walk = Walk(nodes, depths, skips, takes, walk.path_row, walk.path_label)
-    walk.node[size] = node
-    walk.depth[size] = depth
-    walk.skip[size] = skip
-    walk.take[size] = take
-    return walk
-
-
-@kernel
-def emit(found, number, start, end, walk, depth):  # type: ignore[no-untyped-def]
-    """Write the path as match `number`; the caller has seen to the room."""
-    begin = found.offset[number]
-    found.start[number] = start
-    found.end[number] = end
-    for index in range(depth):
-        found.row[begin + index] = walk.path_row[depth - 1 - index]
-        found.label[begin + index] = walk.path_label[depth - 1 - index]
-    found.offset[number + 1] = begin + depth
+def grow_walk(walk):  # type: ignore[no-untyped-def]
+    """Return the walk with twice the room. The path is kept at both ends, for the two ways to lay it out."""
+    size = walk.node.shape[0]
+    length = walk.path_row.shape[0]
+    larger = Walk(
+        np.empty(2 * size, np.int32),
+        np.empty(2 * size, np.int32),
+        np.empty(2 * size, np.int64),
+        np.empty(2 * size, np.int64),
+        np.empty(2 * length, np.int32),
+        np.empty(2 * length, np.int32),
+    )
+    larger.node[:size] = walk.node
+    larger.depth[:size] = walk.depth
+    larger.skip[:size] = walk.skip
+    larger.take[:size] = walk.take
+    larger.path_row[:length] = walk.path_row
+    larger.path_row[length:] = walk.path_row
+    larger.path_label[:length] = walk.path_label
+    larger.path_label[length:] = walk.path_label
+    return larger
 
 
 @kernel
 def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limit, quota, taken):  # type: ignore[no-untyped-def]
-    """Enumerate without conditions; returns (status, accept, stack size, matches written, walk).
+    """Enumerate without conditions; returns (status, accept, stack size, matches written).
 
-    A key yields at most `quota` matches; `taken[key]` counts them from call to call.
+    A key yields at most `quota` matches; `taken[key]` counts them from call to call. FULL asks for room for matches, GROW for a
+    larger walk; the call is then repeated with what was returned. One place of the stack is always spare, so that the node at
+    hand can be put back. The path is laid out from the end of its arrays, which makes it a plain copy into the result.
     """
+    label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
+    stack, depths, path_row, path_label = walk.node, walk.depth, walk.path_row, walk.path_label
+    starts, ends, offsets, rows, labels = found.start, found.end, found.offset, found.row, found.label
+    spare = stack.shape[0] - 1
+    reach = path_row.shape[0]
+    room = rows.shape[0]
     number = 0
-    room = found.row.shape[0]
+    written = offsets[0]
     while accept < last_accept or size > 0:
         if size == 0:
             root = accepts.node[accept]
             accept += 1
-            if nodes.start[root] < accepts.low[accept - 1] or taken[accepts.key[accept - 1]] >= quota:
+            if start_of[root] < accepts.low[accept - 1] or taken[accepts.key[accept - 1]] >= quota:
                 continue
-            walk = push(walk, 0, root, 0, 0, 0)
+            stack[0] = root
+            depths[0] = 0
             size = 1
         low = accepts.low[accept - 1]
         end = accepts.row[accept - 1]
         key = accepts.key[accept - 1]
+        left_to_take = quota - taken[key]
+        first = number
         while size > 0:
-            if taken[key] >= quota:
+            if number - first >= left_to_take:
                 size = 0
                 break
             if number == limit:
-                return FULL, accept, size, number, walk
+                taken[key] += number - first
+                return FULL, accept, size, number
             size -= 1
-            node = walk.node[size]
-            depth = walk.depth[size]
+            node = stack[size]
+            depth = depths[size]
             while True:
-                label = nodes.label[node]
+                label = label_of[node]
                 if label == UNION:
-                    right = nodes.right[node]
-                    if nodes.start[right] >= low:
-                        if size == walk.node.shape[0]:
-                            walk = push(walk, size, right, depth, 0, 0)
-                        else:
-                            walk.node[size] = right
-                            walk.depth[size] = depth
+                    right = right_of[node]
+                    if start_of[right] >= low:
+                        if size == spare:
+                            stack[size] = node
+                            depths[size] = depth
+                            taken[key] += number - first
+                            return GROW, accept, size + 1, number
+                        stack[size] = right
+                        depths[size] = depth
                         size += 1
-                    node = nodes.left[node]
+                    node = left_of[node]
                     continue
-                row = nodes.row[node]
+                row = row_of[node]
                 if label != BOTTOM:
-                    if depth == walk.path_row.shape[0]:
-                        walk = grow_path(walk)
-                    walk.path_row[depth] = row
-                    walk.path_label[depth] = label
+                    if depth == reach:
+                        stack[size] = node
+                        depths[size] = depth
+                        taken[key] += number - first
+                        return GROW, accept, size + 1, number
                     depth += 1
-                    if nodes.left[node] >= 0:
-                        node = nodes.left[node]
+                    path_row[reach - depth] = row
+                    path_label[reach - depth] = label
+                    if left_of[node] >= 0:
+                        node = left_of[node]
                         continue
-                if found.offset[number] + depth > room:
+                if written + depth > room:
                     # Come back to this leaf with more room.
-                    walk = push(walk, size, node, depth if label == BOTTOM else depth - 1, 0, 0)
-                    return FULL, accept, size + 1, number, walk
-                emit(found, number, row, end, walk, depth)
+                    stack[size] = node
+                    depths[size] = depth if label == BOTTOM else depth - 1
+                    taken[key] += number - first
+                    return FULL, accept, size + 1, number
+                starts[number] = row
+                ends[number] = end
+                source = reach - depth
+                for index in range(depth):
+                    rows[written + index] = path_row[source + index]
+                    labels[written + index] = path_label[source + index]
+                written += depth
                 number += 1
-                taken[key] += 1
+                offsets[number] = written
                 break
-    return FINISHED, accept, size, number, walk
+        taken[key] += number - first
+    return FINISHED, accept, size, number
 
 
 @kernel
@@ -341,18 +349,25 @@ def enumerate_checked(  # type: ignore[no-untyped-def]
     slice_index,
     slices,
 ):
-    """Enumerate with conditions, absences and slices; returns (status, accept, stack size, matches written, walk).
+    """Enumerate with conditions, absences and slices; returns (status, accept, stack size, matches written).
 
-    `counts` holds -1 for every node; it is used when `slices` is above 1 and reset for each accept.
+    `counts` has a place for every node; it is used when `slices` is above 1. The path is laid out from the latest event on.
     """
+    label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
+    stack, depths, skips, takes = walk.node, walk.depth, walk.skip, walk.take
+    path_row, path_label = walk.path_row, walk.path_label
+    offsets, rows, labels = found.offset, found.row, found.label
+    values, floats, valid = store.values, store.floats, store.valid
+    spare = stack.shape[0] - 1
+    reach = path_row.shape[0]
+    room = rows.shape[0]
     number = 0
-    room = found.row.shape[0]
     scratch = new_scratch()
     while accept < last_accept or size > 0:
         if size == 0:
             root = accepts.node[accept]
             accept += 1
-            if nodes.start[root] < accepts.low[accept - 1] or taken[accepts.key[accept - 1]] >= quota:
+            if start_of[root] < accepts.low[accept - 1] or taken[accepts.key[accept - 1]] >= quota:
                 continue
             skip = np.int64(0)
             take = np.int64(COUNT_LIMIT)
@@ -364,7 +379,10 @@ def enumerate_checked(  # type: ignore[no-untyped-def]
                 skip = slice_index * take
                 if skip >= total:
                     continue
-            walk = push(walk, 0, root, 0, skip, take)
+            stack[0] = root
+            depths[0] = 0
+            skips[0] = skip
+            takes[0] = take
             size = 1
         low = accepts.low[accept - 1]
         end = accepts.row[accept - 1]
@@ -374,17 +392,23 @@ def enumerate_checked(  # type: ignore[no-untyped-def]
                 size = 0
                 break
             if number == limit:
-                return FULL, accept, size, number, walk
+                return FULL, accept, size, number
             size -= 1
-            node = walk.node[size]
-            depth = walk.depth[size]
-            skip = walk.skip[size]
-            take = walk.take[size]
+            node = stack[size]
+            depth = depths[size]
+            skip = skips[size]
+            take = takes[size]
             while True:
-                label = nodes.label[node]
+                label = label_of[node]
+                if (label == UNION and size == spare) or (label >= 0 and depth == reach):
+                    stack[size] = node
+                    depths[size] = depth
+                    skips[size] = skip
+                    takes[size] = take
+                    return GROW, accept, size + 1, number
                 if label == UNION:
-                    left = nodes.left[node]
-                    right = nodes.right[node]
+                    left = left_of[node]
+                    right = right_of[node]
                     right_skip = np.int64(0)
                     right_take = take
                     go_left = True
@@ -393,56 +417,48 @@ def enumerate_checked(  # type: ignore[no-untyped-def]
                         go_left = below > skip
                         right_skip = max(np.int64(0), skip - below)
                         right_take = take - (below - skip) if go_left else take
-                    if nodes.start[right] >= low and right_take > 0 and (slices <= 1 or counts[right] > right_skip):
-                        walk = push(walk, size, right, depth, right_skip, right_take)
+                    if start_of[right] >= low and right_take > 0 and (slices <= 1 or counts[right] > right_skip):
+                        stack[size] = right
+                        depths[size] = depth
+                        skips[size] = right_skip
+                        takes[size] = right_take
                         size += 1
                     if not go_left:
                         break
                     node = left
                     continue
-                row = nodes.row[node]
+                row = row_of[node]
                 if label != BOTTOM:
-                    if depth == walk.path_row.shape[0]:
-                        walk = grow_path(walk)
-                    walk.path_row[depth] = row
-                    walk.path_label[depth] = label
+                    path_row[depth] = row
+                    path_label[depth] = label
                     depth += 1
-                    if not joins(
-                        programs,
-                        depth - 1,
-                        walk.path_row,
-                        walk.path_label,
-                        depth,
-                        store.values,
-                        store.floats,
-                        store.valid,
-                        scratch,
-                    ):
+                    if not joins(programs, depth - 1, path_row, path_label, depth, values, floats, valid, scratch):
                         break
-                    if nodes.left[node] >= 0:
-                        node = nodes.left[node]
+                    if left_of[node] >= 0:
+                        node = left_of[node]
                         continue
-                if not closes(
-                    programs,
-                    walk.path_label[depth - 1] if depth > 0 else 0,
-                    walk.path_row,
-                    walk.path_label,
-                    depth,
-                    store.values,
-                    store.floats,
-                    store.valid,
-                    scratch,
-                ):
+                outermost = path_label[depth - 1] if depth > 0 else 0
+                if not closes(programs, outermost, path_row, path_label, depth, values, floats, valid, scratch):
                     break
                 if not surroundings_are_clean(
                     programs, absences, accepts, accept - 1, row, walk, depth, store, scratch
                 ):
                     break
-                if found.offset[number] + depth > room:
-                    walk = push(walk, size, node, depth if label == BOTTOM else depth - 1, skip, take)
-                    return FULL, accept, size + 1, number, walk
-                emit(found, number, row, end, walk, depth)
+                written = offsets[number]
+                if written + depth > room:
+                    # Come back to this leaf with more room.
+                    stack[size] = node
+                    depths[size] = depth if label == BOTTOM else depth - 1
+                    skips[size] = skip
+                    takes[size] = take
+                    return FULL, accept, size + 1, number
+                found.start[number] = row
+                found.end[number] = end
+                for index in range(depth):
+                    rows[written + index] = path_row[depth - 1 - index]
+                    labels[written + index] = path_label[depth - 1 - index]
                 number += 1
+                offsets[number] = written + depth
                 taken[key] += 1
                 break
-    return FINISHED, accept, size, number, walk
+    return FINISHED, accept, size, number

@@ -20,6 +20,7 @@ from eventide.pattern import (
     Pattern,
     Repeat,
     Sequence,
+    walk,
 )
 from eventide.plan.references import ALL_EVENTS, Reference, conjuncts, references, span_of
 from eventide.plan.structure import BoundAbsence, BoundGap, Chain, Choice, Loop, Mix, Node, Occurrence, One
@@ -68,9 +69,11 @@ class _PatternBinder:
         self.directly_named: set[int] = set()
         self.scopes = 0
         self._pending: list[tuple[BoundAbsence, Absence]] = []
+        self._elsewhere: set[str] = set()
 
     def bind(self, query: Query) -> BoundPattern:
         pattern, outer = query.pattern, []
+        self._elsewhere = _names_in(pattern)
         while isinstance(pattern, Filtered):
             outer.append(pattern)
             pattern = pattern.pattern
@@ -178,9 +181,9 @@ class _PatternBinder:
                 continue
             for part in conjuncts(absence.condition.tree):
                 read = references(part, self.text)
-                own = {bound.variable, bound.type}
+                own = own_names(bound, known)
                 for reference in read:
-                    if reference.variable not in own and reference.variable not in known:
+                    if reference.variable not in own and reference.variable not in known and reference.variable != ALL_EVENTS:
                         raise self._unknown_variable(reference, known | {bound.variable})
                     if reference.kind != "bare" and reference.variable in own:
                         raise BindError(
@@ -200,7 +203,7 @@ class _PatternBinder:
         known = {variable for occurrence in members for variable in occurrence.variables}
         for part in conjuncts(condition.tree):
             read = references(part, self.text)
-            self._check_known(part, read, known)
+            self._check_known(part, read, known, condition.span)
             variables = {reference.variable for reference in read}
             if len(variables) == 1 and all(reference.kind == "bare" for reference in read):
                 variable = variables.pop()
@@ -241,7 +244,7 @@ class _PatternBinder:
                 count.set("this", exp.column(exp.to_identifier(scope, quoted=True)))
         self.conditions.append(Correlated(part, references(part, self.text), scope, source))
 
-    def _check_known(self, part: exp.Expression, read: list[Reference], known: set[str]) -> None:
+    def _check_known(self, part: exp.Expression, read: list[Reference], known: set[str], span: Span | None) -> None:
         for reference in read:
             if reference.variable != ALL_EVENTS and reference.variable not in known:
                 raise self._unknown_variable(reference, known)
@@ -250,7 +253,7 @@ class _PatternBinder:
                 "CONDITION_WITHOUT_VARIABLE",
                 f"The condition {part.sql(dialect='spark')} does not read any event.",
                 text=self.text,
-                span=span_of(part),
+                span=span_of(part) or span,
                 hint="Compare an attribute of a variable, such as a.price > 3.",
             )
 
@@ -260,6 +263,14 @@ class _PatternBinder:
         column = reference.argument if isinstance(reference.argument, exp.Column) else None
         if column is not None and column.args.get("table") is not None:
             span = span_of(column.args["table"]) or span
+        if reference.variable in self._elsewhere:
+            return BindError(
+                "UNKNOWN_VARIABLE",
+                f"The variable {reference.variable} lies outside the part of the pattern that this FILTER belongs to.",
+                text=self.text,
+                span=span,
+                hint=f"Put the parts in parentheses before FILTER, (... {reference.variable} ...) FILTER ..., or filter last.",
+            )
         return BindError(
             "UNKNOWN_VARIABLE",
             f"There is no variable {reference.variable} here.",
@@ -267,6 +278,21 @@ class _PatternBinder:
             span=span,
             hint=did_you_mean(reference.variable, visible),
         )
+
+
+def _names_in(pattern: Pattern) -> set[str]:
+    found = set()
+    for part in walk(pattern):
+        if isinstance(part, Named):
+            found.add(part.variable)
+        elif isinstance(part, Event) and part.type is not None:
+            found.add(part.type)
+    return found
+
+
+def own_names(absence: BoundAbsence, bound: Iterable[str]) -> set[str]:
+    """Return the names that mean the negated event; its type does so unless the match binds that type or a name was given."""
+    return {absence.variable} | ({absence.type} - set(bound) if absence.type else set())
 
 
 def _without_loops(pattern: Pattern) -> Pattern:

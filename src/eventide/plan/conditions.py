@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from eventide.errors import BindError
 from eventide.match.programs import MAX_SLOTS, STACK, Op
+from eventide.plan.evaluable import describe_at
 from eventide.plan.expressions import check_kinds, require_boolean, single_event
 from eventide.plan.references import ALL_EVENTS, Reference, function_kind, references, span_of
 from eventide.plan.schema import Kind
@@ -122,7 +123,7 @@ class ConditionCompiler:
                 fresh.setdefault(sql, resolved)
         if not fresh:
             return
-        kinds = self.describe(list(fresh.values()))
+        kinds = describe_at(self.describe, list(fresh.values()), self.text, tree)
         for (sql, resolved), kind in zip(fresh.items(), kinds, strict=True):
             if kind not in _ENCODINGS:
                 raise BindError(
@@ -376,7 +377,10 @@ class _Emitter:
         unit = str(node.args["unit"].name if node.args.get("unit") else "").upper().removesuffix("S")
         if unit not in MICROSECONDS or node.this is None or not isinstance(node.this, exp.Literal):
             raise OpaqueCondition(node)
-        return self._whole(round(float(node.this.this) * MICROSECONDS[unit]))
+        try:
+            return self._whole(round(float(node.this.this) * MICROSECONDS[unit]))
+        except (ValueError, OverflowError):
+            raise OpaqueCondition(node) from None
 
     def _to_float(self, encoding: Encoding, node: exp.Expression) -> None:
         if encoding is Encoding.CODE:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
+_TIMES = (Kind.TIMESTAMP, Kind.DATE)
 _BOOLEAN = (*COMPARISONS, exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Like)
 
 
@@ -50,7 +51,8 @@ def check_kinds(tree: exp.Expression, schema: StreamSchema, text: str | None) ->
         case exp.Column() if tree.table:
             return schema.columns[column_of(tree, schema, text)]
         case exp.Column():
-            return None
+            resolved = schema.resolve(tree.name)
+            return None if resolved is None else schema.columns[resolved]
         case exp.Literal():
             if tree.is_string:
                 return Kind.STRING
@@ -59,15 +61,18 @@ def check_kinds(tree: exp.Expression, schema: StreamSchema, text: str | None) ->
             return Kind.BOOLEAN
         case exp.Null():
             return None
+        case exp.Interval():
+            return Kind.INTERVAL
         case exp.Paren() | exp.Neg() | exp.Abs():
             return check_kinds(tree.this, schema, text)
         case exp.Count():
             return Kind.INTEGER
-        case exp.First() | exp.Last() | exp.Min() | exp.Max() | exp.Sum():
+        case exp.First() | exp.Last() | exp.Min() | exp.Max():
             return check_kinds(tree.this, schema, text)
-        case exp.Avg():
-            check_kinds(tree.this, schema, text)
-            return Kind.FLOAT
+        case exp.Sum() | exp.Avg():
+            kind = check_kinds(tree.this, schema, text)
+            _require_number(tree, kind, text)
+            return Kind.FLOAT if isinstance(tree, exp.Avg) else kind
         case exp.Anonymous() if str(tree.this).upper() in ("NEXT", "PREV") and tree.expressions:
             return check_kinds(tree.expressions[0], schema, text)
     kinds = [check_kinds(child, schema, text) for child in tree.iter_expressions()]
@@ -92,10 +97,22 @@ def require_boolean(tree: exp.Expression, kind: Kind | None, text: str | None) -
     if kind is not None and kind is not Kind.BOOLEAN:
         raise BindError(
             "CONDITION_NOT_BOOLEAN",
-            f"{tree.sql(dialect='spark')} is a {kind.value}, not a condition.",
+            f"{tree.sql(dialect='spark')} is {kind.named}, not a condition.",
             text=text,
             span=span_of(tree),
             hint="Compare it with something, such as a.price > 3.",
+        )
+
+
+def _require_number(tree: exp.Expression, kind: Kind | None, text: str | None) -> None:
+    if kind is not None and kind is not Kind.OTHER and not kind.numeric:
+        name = "SUM" if isinstance(tree, exp.Sum) else "AVG"
+        raise BindError(
+            "TYPE_MISMATCH",
+            f"{name} adds numbers, {tree.this.sql(dialect='spark')} is {kind.named}.",
+            text=text,
+            span=span_of(tree),
+            hint="Use MIN, MAX, FIRST, LAST or COUNT, or convert it, for example CAST(x AS DOUBLE).",
         )
 
 
@@ -109,8 +126,8 @@ def comparable(first: Kind | None, second: Kind | None) -> bool:
         return True
     if first.numeric and second.numeric:
         return True
-    times = {Kind.TIMESTAMP, Kind.DATE}
-    return (first in times and second in times | {Kind.STRING}) or (second in times and first is Kind.STRING)
+    readable = (*_TIMES, Kind.STRING)
+    return (first in _TIMES and second in readable) or (second in _TIMES and first is Kind.STRING)
 
 
 def _refuse_mismatch(tree: exp.Expression, first: Kind | None, second: Kind | None, text: str | None) -> None:
@@ -118,11 +135,41 @@ def _refuse_mismatch(tree: exp.Expression, first: Kind | None, second: Kind | No
         assert first is not None and second is not None
         raise BindError(
             "TYPE_MISMATCH",
-            f"A {first.value} does not compare with a {second.value}.",
+            f"{first.named.capitalize()} does not compare with {second.named}.",
             text=text,
             span=span_of(tree),
-            hint="Convert one side, for example CAST(x AS DOUBLE).",
+            hint=_comparison_hint(first, second),
         )
+
+
+def _comparison_hint(first: Kind, second: Kind) -> str:
+    if Kind.INTERVAL in (first, second):
+        return "Write an interval, for example INTERVAL 5 MINUTES."
+    if first in _TIMES or second in _TIMES:
+        return "Write a time as text, for example '2024-01-02 14:30:00'."
+    return "Convert one side, for example CAST(x AS DOUBLE)."
+
+
+def _time_kind(tree: exp.Expression, kinds: list[Kind | None], text: str | None) -> Kind | None:
+    """Return the kind of a calculation with times: they differ by intervals, and only intervals move or scale."""
+    if None in kinds or Kind.OTHER in kinds:
+        return None
+    match tree, kinds:
+        case exp.Sub(), (Kind.TIMESTAMP | Kind.DATE, Kind.TIMESTAMP | Kind.DATE):
+            return Kind.INTERVAL
+        case exp.Add() | exp.Sub(), (Kind.TIMESTAMP | Kind.DATE as time, Kind.INTERVAL):
+            return time
+        case exp.Add(), (Kind.INTERVAL, Kind.TIMESTAMP | Kind.DATE as time):
+            return time
+        case exp.Add() | exp.Sub(), (Kind.INTERVAL, Kind.INTERVAL):
+            return Kind.INTERVAL
+    raise BindError(
+        "TYPE_MISMATCH",
+        f"{tree.sql(dialect='spark')} calculates with {' and '.join(kind.named for kind in kinds if kind is not None)}.",
+        text=text,
+        span=span_of(tree),
+        hint="Add an interval to a time, for example a.ts + INTERVAL 5 MINUTES.",
+    )
 
 
 def _arithmetic_kind(tree: exp.Expression, kinds: list[Kind | None], text: str | None) -> Kind | None:
@@ -130,11 +177,13 @@ def _arithmetic_kind(tree: exp.Expression, kinds: list[Kind | None], text: str |
         if kind in (Kind.STRING, Kind.BOOLEAN):
             raise BindError(
                 "TYPE_MISMATCH",
-                f"{tree.sql(dialect='spark')} calculates with a {kind.value}.",
+                f"{tree.sql(dialect='spark')} calculates with {kind.named}.",
                 text=text,
                 span=span_of(tree),
                 hint="Convert it, for example CAST(x AS DOUBLE).",
             )
+    if any(kind in _TIMES or kind is Kind.INTERVAL for kind in kinds):
+        return _time_kind(tree, kinds, text)
     if isinstance(tree, exp.Div):
         return Kind.FLOAT if all(kind is not None for kind in kinds) else None
     if any(kind is None or not kind.numeric for kind in kinds):

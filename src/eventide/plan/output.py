@@ -163,6 +163,14 @@ class OutputBinder:
                 return self._time(SlotKind.START if name.lower() == MATCH_START else SlotKind.END), set()
             if name in self._known:
                 return slot_column(self._events(name)), {name}
+            if self.schema is not None and self.schema.resolve(name) is not None:
+                raise BindError(
+                    "ATTRIBUTE_WITHOUT_VARIABLE",
+                    f"The attribute {name} does not say of which variable.",
+                    text=self.text,
+                    span=span_of(tree),
+                    hint=f"Write {self.bound.variables[0] if self.bound.variables else 'x'}.{name}.",
+                )
             raise BindError(
                 "UNKNOWN_VARIABLE",
                 f"{name} is neither a variable of the pattern nor a PARTITION BY attribute.",
@@ -180,19 +188,33 @@ class OutputBinder:
         keys = self._replace_keys(tree)
         for reference in references(keys, self.text):
             if reference.variable != ALL_EVENTS and reference.variable not in self._known:
-                raise BindError(
-                    "UNKNOWN_VARIABLE",
-                    f"There is no variable {reference.variable}.",
-                    text=self.text,
-                    span=span_of(reference.node),
-                    hint=did_you_mean(reference.variable, sorted(self._known)),
-                )
+                raise self._unknown_variable(reference)
             variables.add(reference.variable)
             fresh = self._reference(reference)
             if reference.node is keys:
                 return fresh, variables
             reference.node.replace(fresh)
         return keys, variables
+
+    def _unknown_variable(self, reference: Reference) -> BindError:
+        argument = reference.argument
+        qualifier = argument.args.get("table") if isinstance(argument, exp.Column) else None
+        span = (span_of(qualifier) if qualifier is not None else None) or span_of(reference.node)
+        if any(reference.variable in (absence.variable, absence.type) for absence in self.bound.absences):
+            return BindError(
+                "UNKNOWN_VARIABLE",
+                f"{reference.variable} stands under NOT, so no match has an event of it.",
+                text=self.text,
+                span=span,
+                hint=did_you_mean(reference.variable, sorted(self._known)),
+            )
+        return BindError(
+            "UNKNOWN_VARIABLE",
+            f"There is no variable {reference.variable}.",
+            text=self.text,
+            span=span,
+            hint=did_you_mean(reference.variable, sorted(self._known)),
+        )
 
     def _replace_keys(self, tree: exp.Expression) -> exp.Expression:
         for column in list(tree.find_all(exp.Column)):

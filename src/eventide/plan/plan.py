@@ -10,9 +10,10 @@ from eventide.match.selection import Keep
 from eventide.match.shared_dag.kernel import CONSUME_ALL, CONSUME_NONE, CONSUME_SLOT
 from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
 from eventide.plan.automaton import Automaton
-from eventide.plan.binding import BoundPattern, bind_pattern
+from eventide.plan.binding import BoundPattern, bind_pattern, own_names
 from eventide.plan.choice import Choice, choose_matcher, explodes, loops_freely, uses_strategy
 from eventide.plan.conditions import Compiled, ConditionCompiler, OpaqueCondition, ValueColumn
+from eventide.plan.evaluable import check_evaluable
 from eventide.plan.labelling import Labelling
 from eventide.plan.output import OutputBinder, OutputPlan
 from eventide.plan.predicates import Predicate, assign_predicates, check_untyped_streams, with_bits
@@ -201,6 +202,8 @@ def make_plan(
     root = with_bits(bound.root, bound.absences, {index: number for number, index in enumerate(checked)})
     output = output_binder.bind()
     _refuse_consumed_trailing(query, bound)
+    if schema is not None:
+        check_evaluable(query, bound, schema, describe)
     return Plan(
         query,
         tuple(chosen_streams.items()),
@@ -341,7 +344,7 @@ def _compile_conditions(
 def _opaque_error(opaque: OpaqueCondition, query: Query, where: str) -> BindError:
     return BindError(
         "OPAQUE_CONDITION",
-        f"{opaque} relates events by something kernels do not know, which does not work {where}.",
+        f"{opaque} relates events by a function that matching does not know, which does not work {where}.",
         text=query.text or None,
         span=span_of(opaque.node),
         hint="Compute the values in columns of the events first and compare those.",
@@ -350,24 +353,27 @@ def _opaque_error(opaque: OpaqueCondition, query: Query, where: str) -> BindErro
 
 def _checked_absences(bound: BoundPattern) -> tuple[int, ...]:
     around = {*bound.leading, *bound.trailing}
-    return tuple(absence.index for absence in bound.absences if absence.correlated or absence.index in around)
+    # Under next, a NOT with conditions on other variables is judged on whole matches, also when a key makes them true.
+    tied = {absence.index for absence in bound.absences if absence.tied} if uses_strategy(bound.root, Strategy.NEXT) else set()
+    return tuple(a.index for a in bound.absences if a.correlated or a.index in around or a.index in tied)
 
 
 def _compile_absences(
     bound: BoundPattern, checked: tuple[int, ...], compiler: ConditionCompiler, text: str | None
 ) -> tuple[tuple[Compiled, ...], ...]:
     groups = []
+    bound_names = {variable for occurrence in bound.occurrences for variable in occurrence.variables}
     for index in checked:
         absence = bound.absences[index]
         group = []
         for tree in absence.correlated:
             try:
-                names = tuple(name for name in (absence.variable, absence.type) if name)
+                names = tuple(sorted(own_names(absence, bound_names)))
                 group.append(compiler.compile(tree, scope=None, source=tree.sql(dialect="spark"), outside=names))
             except OpaqueCondition as opaque:
                 raise BindError(
                     "OPAQUE_CONDITION",
-                    f"{opaque} relates a negated event by something kernels do not know.",
+                    f"{opaque} relates a negated event by a function that matching does not know.",
                     text=text,
                     span=span_of(opaque.node),
                     hint="Compute the values in columns of the events first and compare those.",

@@ -118,8 +118,9 @@ def with_bits(node: Node, absences: list[BoundAbsence], checked: Mapping[int, in
                 tuple(
                     BoundGap(
                         gap.strategy,
-                        tuple(absences[index].bit for index in gap.forbidden),
-                        tuple(checked[index] for index in gap.checked),
+                        # A partition key can make all conditions of a NOT true: then its bit says all.
+                        tuple(absences[i].bit for i in (*gap.forbidden, *(i for i in gap.checked if i not in checked))),
+                        tuple(checked[index] for index in gap.checked if index in checked),
                     )
                     for gap in gaps
                 ),

@@ -92,6 +92,22 @@ def references(tree: exp.Expression, text: str | None = None) -> list[Reference]
                 span=span_of(node),
                 hint="Use COUNT, SUM, AVG, MIN, MAX, FIRST or LAST.",
             )
+        elif isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
+            raise BindError(
+                "BAD_ARGUMENT",
+                "FIRST and LAST take the first and last event, also where its value is null.",
+                text=text,
+                span=span_of(node),
+                hint=f"Write {node.this.sql(dialect='spark')}, or keep nulls out by a condition.",
+            )
+        elif isinstance(node, exp.UDTF | exp.Explode):
+            raise BindError(
+                "UNSUPPORTED_EXPRESSION",
+                f"{node.sql(dialect='spark')} makes several rows; a match has one row.",
+                text=text,
+                span=span_of(node),
+                hint="Select the value whole and take it apart in the result.",
+            )
         elif isinstance(node, exp.Query | exp.Window):
             raise BindError(
                 "UNSUPPORTED_EXPRESSION",
@@ -118,9 +134,10 @@ def _column_reference(node: exp.Column, text: str | None) -> Reference:
 
 
 def _function_reference(node: exp.Expression, kind: str, text: str | None) -> Reference:
-    arguments = node.expressions if isinstance(node, exp.Anonymous) else [node.this]
+    arguments = node.expressions if isinstance(node, exp.Anonymous) else [node.this] if node.this is not None else []
     name = kind.upper()
-    if len(arguments) != 1 or (isinstance(node, exp.Count | exp.Sum | exp.Avg) and isinstance(node.this, exp.Distinct)):
+    more = not isinstance(node, exp.Anonymous) and bool(node.expressions)
+    if len(arguments) != 1 or more or isinstance(arguments[0], exp.Distinct):
         raise BindError(
             "BAD_ARGUMENT",
             f"{name} takes one plain argument.",

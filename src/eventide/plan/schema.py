@@ -20,12 +20,25 @@ class Kind(Enum):
     BOOLEAN = "boolean"
     TIMESTAMP = "timestamp"
     DATE = "date"
+    INTERVAL = "interval"
+    """What lies between two times; columns are never of this kind."""
     OTHER = "other"
 
     @property
     def numeric(self) -> bool:
         """Whether arithmetic applies."""
         return self in (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
+
+    @property
+    def named(self) -> str:
+        """The kind with its article, for messages.
+
+        >>> Kind.INTEGER.named, Kind.FLOAT.named
+        ('an integer', 'a double')
+        """
+        if self is Kind.OTHER:
+            return "a value of another type"
+        return f"an {self.value}" if self in (Kind.INTEGER, Kind.INTERVAL) else f"a {self.value}"
 
 
 TIME_UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000}

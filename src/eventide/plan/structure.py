@@ -28,7 +28,10 @@ class Occurrence:
 
 @dataclass
 class BoundAbsence:
-    """An event that must not occur; `correlated` conditions relate it to other variables."""
+    """An event that must not occur; `correlated` conditions relate it to other variables.
+
+    `tied` when it had such conditions before a partition key made them true.
+    """
 
     index: int
     type: str | None
@@ -36,6 +39,7 @@ class BoundAbsence:
     variable: str
     conditions: list[exp.Expression] = field(default_factory=list)
     correlated: list[exp.Expression] = field(default_factory=list)
+    tied: bool = False
     bit: int = -1
     span: Span | None = None
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from eventide.errors import DataError
+from eventide.errors import BindError, DataError
 from eventide.plan.output import Slot, SlotKind
 
 
@@ -31,11 +31,23 @@ def slot_type(slot: Slot, payload: list[pa.DataType], keys: list[pa.DataType], e
     if slot.kind is SlotKind.KEY:
         return keys[slot.payload]
     base = payload[slot.payload]
+    _refuse_aggregate(slot, base)
     if slot.kind is not SlotKind.SUM:
         return base
     if pa.types.is_decimal(base):
         return pa.decimal128(min(38, base.precision + 10), base.scale)
     return pa.float64() if pa.types.is_floating(base) else pa.int64()
+
+
+def _refuse_aggregate(slot: Slot, base: pa.DataType) -> None:
+    types = pa.types
+    number = types.is_integer(base) or types.is_floating(base) or types.is_decimal(base)
+    if (slot.kind is SlotKind.SUM and not number) or (slot.kind in (SlotKind.MIN, SlotKind.MAX) and types.is_nested(base)):
+        raise BindError(
+            "TYPE_MISMATCH",
+            f"{slot.kind.name} of {slot.variable} reads values of the type {base}.",
+            hint="Use FIRST, LAST or COUNT, or convert the values, for example CAST(x AS DOUBLE).",
+        )
 
 
 def stage_schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
@@ -111,6 +123,10 @@ class SlotFiller:
         values = _take(payload, self._payload_name(slot), pa.array(group.rows))
         if slot.kind is SlotKind.SUM and pa.types.is_integer(values.type):
             values = values.cast(pa.int64())
+        ordered = pa.types.is_floating(values.type) and slot.kind in (SlotKind.MIN, SlotKind.MAX)
+        if ordered:
+            # Arrow leaves NaN out of MIN and MAX; as ordered integers it is the largest number, as in Spark.
+            values = _as_ordered(values)
         function = "count" if slot.kind is SlotKind.COUNT_VALUE else slot.kind.value
         grouped = (
             pa.table({"match": group.matches, "value": values})
@@ -126,6 +142,8 @@ class SlotFiller:
             counts = np.zeros(len(group.counts), np.int64)
             counts[place >= 0] = results.to_numpy()[place[place >= 0]]
             return pa.array(counts)
+        if ordered:
+            results = _from_ordered(results)
         return results.take(pa.array(place, mask=place < 0)).cast(kind)
 
 
@@ -158,6 +176,23 @@ class _Members:
 def _take(payload: pa.Table, name: str, rows: pa.Array) -> pa.Array:
     taken = payload.column(name).take(rows)
     return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+
+def _as_ordered(values: pa.Array) -> pa.Array:
+    """Return doubles as integers in the same order, NaN above all; nulls stay."""
+    doubles = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+    bits = np.where(np.isnan(doubles), np.nan, doubles + 0.0).view(np.int64)
+    return pa.array(_flipped(bits), mask=values.is_null().to_numpy(zero_copy_only=False))
+
+
+def _from_ordered(values: pa.Array) -> pa.Array:
+    bits = _flipped(values.fill_null(0).to_numpy(zero_copy_only=False))
+    return pa.array(bits.view(np.float64), mask=values.is_null().to_numpy(zero_copy_only=False))
+
+
+def _flipped(bits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Turn the bits of doubles into ordered integers, and back: negative ones count down."""
+    return np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
 
 
 def _refuse_overflow(group: _Members, values: pa.Array) -> None:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.enumeration import COUNT_LIMIT, enumerate_checked
 from eventide.match.jit import kernel
 from eventide.match.programs import joins, new_scratch
 from eventide.match.shared_dag.kernel import (
@@ -27,6 +26,7 @@ from eventide.match.shared_dag.kernel import (
     TOP,
     WANTED_STATE,
     WANTED_SYMBOL,
+    holds_a_match,
     link_absences,
     record,
     write_output,
@@ -269,33 +269,14 @@ def advance_runs_confirming(  # type: ignore[no-untyped-def]
     absences,
 ):
     """Advance where only a look at whole matches tells whether an accept holds a match that consumes."""
-    counts = np.zeros(1, np.int64)
     while True:
         status, begin = advance_runs(
             tables, nodes, runs, events, previous, accepts, counters, consume, True, begin, end, programs, store
         )
         if status != CONFIRM:
             return status, begin
-        found.offset[0] = 0
-        outcome = enumerate_checked(
-            nodes,
-            accepts,
-            counters[CONFIRM_FROM],
-            counters[ACCEPTED],
-            0,
-            walk,
-            found,
-            1,
-            COUNT_LIMIT,
-            taken,
-            closing_programs,
-            absences,
-            store,
-            counts,
-            0,
-            1,
-        )
-        if outcome[3] > 0:
+        walk, exists = holds_a_match(nodes, accepts, counters, walk, found, taken, closing_programs, absences, store)
+        if exists:
             drop_runs(runs, events.slot[begin - 1])
             if consume == CONSUME_ALL:
                 counters[EPOCH] += 1

@@ -41,56 +41,55 @@ def new_nodes(capacity: int) -> Nodes:
 
 
 @kernel
-def make_union(nodes, top, left, right):  # type: ignore[no-untyped-def]
+def make_union(label, left_of, right_of, start, top, left, right):  # type: ignore[no-untyped-def]
     """Write a union node at `top`; the caller has put the later start on the left."""
-    nodes.label[top] = UNION
-    nodes.row[top] = 0
-    nodes.left[top] = left
-    nodes.right[top] = right
-    nodes.start[top] = nodes.start[left]
+    label[top] = UNION
+    left_of[top] = left
+    right_of[top] = right
+    start[top] = start[left]
     return top
 
 
 @kernel
-def unite(nodes, top, first, second):  # type: ignore[no-untyped-def]
+def unite(label, left_of, right_of, start, top, first, second):  # type: ignore[no-untyped-def]
     """Unite two safe nodes with equal `start`; returns (node, new top)."""
-    if nodes.label[first] != UNION:
-        return make_union(nodes, top, first, second), top + 1
-    if nodes.label[second] != UNION:
-        return make_union(nodes, top, second, first), top + 1
-    right_first, right_second = nodes.right[first], nodes.right[second]
-    if nodes.start[right_first] >= nodes.start[right_second]:
-        lowest = make_union(nodes, top, right_first, right_second)
+    if label[first] != UNION:
+        return make_union(label, left_of, right_of, start, top, first, second), top + 1
+    if label[second] != UNION:
+        return make_union(label, left_of, right_of, start, top, second, first), top + 1
+    right_first, right_second = right_of[first], right_of[second]
+    if start[right_first] >= start[right_second]:
+        lowest = make_union(label, left_of, right_of, start, top, right_first, right_second)
     else:
-        lowest = make_union(nodes, top, right_second, right_first)
-    middle = make_union(nodes, top + 1, nodes.left[second], lowest)
-    return make_union(nodes, top + 2, nodes.left[first], middle), top + 3
+        lowest = make_union(label, left_of, right_of, start, top, right_second, right_first)
+    middle = make_union(label, left_of, right_of, start, top + 1, left_of[second], lowest)
+    return make_union(label, left_of, right_of, start, top + 2, left_of[first], middle), top + 3
 
 
 @kernel
-def insert(nodes, top, union_list, length, node):  # type: ignore[no-untyped-def]
-    """Insert a node into a union-list; returns (new length, new top), or length -1 when the list is full."""
-    start = nodes.start[node]
-    position = 1
-    while position < length and nodes.start[union_list[position]] > start:
-        position += 1
-    if position < length and nodes.start[union_list[position]] == start:
-        union_list[position], top = unite(nodes, top, union_list[position], node)
+def insert(label, left_of, right_of, start, top, lists, position, length, node):  # type: ignore[no-untyped-def]
+    """Insert a node into the union-list `lists[position]`; returns (new length, new top), or length -1 when it is full."""
+    own = start[node]
+    place = 1
+    while place < length and start[lists[position, place]] > own:
+        place += 1
+    if place < length and start[lists[position, place]] == own:
+        lists[position, place], top = unite(label, left_of, right_of, start, top, lists[position, place], node)
         return length, top
-    if length == union_list.shape[0]:
+    if length == lists.shape[1]:
         return -1, top
-    for index in range(length, position, -1):
-        union_list[index] = union_list[index - 1]
-    union_list[position] = node
+    for index in range(length, place, -1):
+        lists[position, index] = lists[position, index - 1]
+    lists[position, place] = node
     return length + 1, top
 
 
 @kernel
-def merge(nodes, top, union_list, length):  # type: ignore[no-untyped-def]
-    """Return the safe node that stands for a whole union-list, and the new top."""
-    node = union_list[length - 1]
+def merge(label, left_of, right_of, start, top, lists, slot, position, length):  # type: ignore[no-untyped-def]
+    """Return the safe node that stands for the union-list `lists[slot, position]`, and the new top."""
+    node = lists[slot, position, length - 1]
     for index in range(length - 2, -1, -1):
-        node = make_union(nodes, top, union_list[index], node)
+        node = make_union(label, left_of, right_of, start, top, lists[slot, position, index], node)
         top += 1
     return node, top
 

@@ -35,6 +35,7 @@ def partition_by_equality(query: Query, bound: BoundPattern, schema: StreamSchem
         if schema.columns[attribute] in KEY_KINDS and _ties_all(bound, attribute, schema):
             bound.conditions[:] = [c for c in bound.conditions if c.scope or _equality(c.tree, schema) != attribute]
             for absence in bound.absences:
+                absence.tied = True
                 absence.correlated[:] = [tree for tree in absence.correlated if _equality(tree, schema) != attribute]
             keys.append(attribute)
     return keys

@@ -1,0 +1,1 @@
+"""Benchmarks: named workloads, ratios taken inside one run. `python -m benchmarks --help`."""

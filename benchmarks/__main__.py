@@ -1,0 +1,36 @@
+"""Run benchmarks: `python -m benchmarks [workload ...] [--scale 1.0] [--json results.json]`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks import kernels, pipelines
+from benchmarks.report import show, write
+
+WORKLOADS = {
+    "update": lambda scale: kernels.update(int(10_000_000 * scale)),
+    "enumeration": lambda scale: kernels.enumeration(int(10_000_000 * scale)),
+    "memory": lambda scale: kernels.memory(int(100_000_000 * scale)),
+    "pipelines": lambda scale: pipelines.pipelines(int(5_000_000 * scale)),
+}
+
+
+def main() -> None:
+    """Run the named workloads, or all of them."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("workload", nargs="*", choices=[*WORKLOADS, []], help="all when none is named")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the full size")
+    parser.add_argument("--json", type=Path, help="also write the figures here")
+    arguments = parser.parse_args()
+    figures = []
+    for name in arguments.workload or WORKLOADS:
+        measured = WORKLOADS[name](arguments.scale)
+        show(measured)
+        figures.extend(measured)
+    if arguments.json:
+        write(figures, arguments.json)
+
+
+if __name__ == "__main__":
+    main()

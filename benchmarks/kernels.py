@@ -1,0 +1,119 @@
+"""The kernels alone, on one core: update, enumeration, memory of an endless stream."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+import eventide as et
+from benchmarks.report import Figure
+from eventide.match.protocol import EventBatch
+from eventide.plan.plan import make_plan
+from eventide.plan.schema import Kind, StreamSchema
+from eventide.runtime.stage import StageOptions, make_matcher
+
+SCHEMA = StreamSchema({"ts": Kind.INTEGER, "kind": Kind.STRING, "id": Kind.INTEGER}, time="ts", type="kind")
+BATCH = 1 << 18
+NEVER_EXPIRES = np.iinfo(np.int64).min
+
+
+def matcher_for(text: str):
+    """Make the matcher of a query over A, B, C events; bits 0, 1, 2 are its types in order."""
+    plan = make_plan(et.query(text).model, {"S": SCHEMA}, lambda trees: [Kind.INTEGER] * len(trees))
+    matcher, _ = make_matcher(plan, StageOptions())
+    return matcher
+
+
+def random_masks(events: int, types: int, seed: int) -> np.ndarray:
+    """Draw event types uniformly; the first three are A, B and C, the others set no bit."""
+    kinds = np.random.default_rng(seed).integers(0, types, events)
+    return np.where(kinds < 3, np.left_shift(1, np.minimum(kinds, 3)), 0).astype(np.int64)
+
+
+def update_seconds(masks: np.ndarray, window: int, keys: int, repeat: int = 3) -> float:
+    """Return the best time to take all events into the automaton, matches neither ended nor enumerated."""
+    slots = np.random.default_rng(7).integers(0, keys, len(masks)).astype(np.int32)
+    best = float("inf")
+    for _ in range(repeat):
+        matcher = matcher_for("SELECT * WHERE A ; B+ ; C")
+        spent = 0.0
+        for begin in range(0, len(masks), BATCH):
+            end = min(begin + BATCH, len(masks))
+            clock = np.arange(begin, end)
+            batch = EventBatch(masks[begin:end], clock, clock - window, slot=slots[begin:end], home=np.zeros(end - begin, np.uint8))
+            started = time.perf_counter()
+            for _found in matcher.advance(batch):
+                pass
+            matcher.keep()
+            spent += time.perf_counter() - started
+        best = min(best, spent)
+    return best
+
+
+def update(events: int = 10_000_000) -> list[Figure]:
+    """Measure the update step: sparse and dense streams, one key and many, windows from 100 to 100,000 events."""
+    figures = []
+    sparse, dense = random_masks(events, 16, 1), random_masks(events, 3, 2)
+    update_seconds(sparse[:BATCH], 100, 1, repeat=1)
+    for name, masks, target in (("3 of 16 types matter", sparse, 20), ("every event matters", dense, 5)):
+        rates = {}
+        for window in (100, 1_000, 10_000, 100_000):
+            rates[window] = len(masks) / update_seconds(masks, window, 1) / 1e6
+            figures.append(Figure(f"update, {name}, window {window:,}, 1 key", rates[window], "M events/s", f">= {target}"))
+        rate = len(masks) / update_seconds(masks, 10_000, 10_000) / 1e6
+        figures.append(Figure(f"update, {name}, window 10,000, 10,000 keys", rate, "M events/s", f">= {target}"))
+        spread = max(rates.values()) / min(rates.values())
+        figures.append(Figure(f"update, {name}, slowest to fastest window", spread, "ratio", "<= 1.3"))
+    return figures
+
+
+def enumeration(matches: int = 10_000_000) -> list[Figure]:
+    """Measure enumeration into arrays for the streams S1, S2, S3 of abella.md 9."""
+    side = round(matches**0.5)
+    shapes = {
+        "S1, A ; B ; C": ("SELECT * WHERE A ; B ; C", [1] * side + [2] * side + [4]),
+        "S2, A ; B+ ; C": ("SELECT * WHERE A ; B+ ; C", [1] + [2] * 23 + [4]),
+        "S3, A+ ; B+ ; C": ("SELECT * WHERE A+ ; B+ ; C", [1, 2] * 19 + [4]),
+    }
+    figures = []
+    for name, (text, kinds) in shapes.items():
+        masks = np.array(kinds, np.int64)
+        best, count, positions = float("inf"), 0, 0
+        for _ in range(3):
+            matcher = matcher_for(text)
+            clock = np.arange(len(masks))
+            batch = EventBatch(masks, clock, np.full(len(masks), NEVER_EXPIRES))
+            started = time.perf_counter()
+            count = positions = 0
+            for found in matcher.advance(batch):
+                count += len(found.start)
+                positions += len(found.row)
+            best = min(best, time.perf_counter() - started)
+        figures.append(Figure(f"enumeration, {name}, {count:,} matches", count / best / 1e6, "M matches/s", ">= 20"))
+        figures.append(Figure(f"enumeration, {name}", positions / best / 1e6, "M positions/s", None))
+    return figures
+
+
+def memory(events: int = 100_000_000) -> list[Figure]:
+    """Measure what is kept of an endless stream: nodes and rows after a tenth and after all of it."""
+    masks = random_masks(BATCH, 3, 3)
+    matcher = matcher_for("SELECT * WHERE A ; B+ ; C")
+    early_nodes = early_rows = late_nodes = late_rows = 0
+    started = time.perf_counter()
+    for number, begin in enumerate(range(0, events, BATCH)):
+        clock = np.arange(begin, begin + BATCH)
+        for _found in matcher.advance(EventBatch(masks, clock, clock - 10_000, home=np.zeros(BATCH, np.uint8))):
+            pass
+        rows, nodes = len(matcher.keep()), matcher._nodes.label.shape[0]
+        if number * BATCH < events // 10:
+            early_nodes, early_rows = max(early_nodes, nodes), max(early_rows, rows)
+        else:
+            late_nodes, late_rows = max(late_nodes, nodes), max(late_rows, rows)
+    spent = time.perf_counter() - started
+    return [
+        Figure(f"memory, {events:,} events, arena after / before a tenth", late_nodes / early_nodes, "ratio", "<= 1"),
+        Figure("memory, rows kept after / before a tenth", late_rows / early_rows, "ratio", "about 1"),
+        Figure("memory, arena", late_nodes, "nodes", None),
+        Figure("memory, rate over the whole run", events / spent / 1e6, "M events/s", None),
+    ]

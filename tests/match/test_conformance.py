@@ -1,0 +1,228 @@
+"""What every matcher promises, checked for every matcher on every case."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eventide.reference import admissible, find_matches
+from eventide.reference.oracle import Match
+from match.building import MATCHERS, Run, matches_of, plan_of, prepare, stream
+from match.cases import CASES, EVERYWHERE_CONSUMED, names_of, with_matchers
+
+# Plain Python kernels are some hundred times slower: then fewer streams say the same.
+SLOW = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+SEEDS = range(4 if SLOW else 20)
+EVERY = pytest.mark.parametrize(("case", "matcher"), with_matchers(CASES), ids=names_of)
+ALL = pytest.mark.parametrize(("case", "matcher"), with_matchers([*CASES, *EVERYWHERE_CONSUMED]), ids=names_of)
+BY_MATCHER = pytest.mark.parametrize("matcher", MATCHERS)
+
+
+def all_cuts(length):
+    """Every way to cut that many rows into batches."""
+    inner = range(1, length)
+    return itertools.chain.from_iterable(itertools.combinations(inner, number) for number in range(length))
+
+
+def expected(case, events):
+    return sorted(match.identity() for match in find_matches(case.plan(None).query, events))
+
+
+@EVERY
+def test_the_plan_can_be_given_to_the_matcher(case, matcher):
+    assert isinstance(Run(case.plan(matcher)).matcher, MATCHERS[matcher])
+
+
+@EVERY
+def test_matches_are_those_of_the_oracle(case, matcher):
+    plan = case.plan(matcher)
+    for seed in SEEDS:
+        events = case.events(seed, 6 + seed % 5)
+        found = matches_of(plan, [prepare(plan, events)])
+        if case.exact:
+            assert found == expected(case, events), (seed, events)
+        else:
+            produced = [Match((), start, end, dict(bindings)) for start, end, bindings in found]
+            assert admissible(plan.query, events, produced) is None, (seed, events)
+
+
+@EVERY
+def test_every_way_to_cut_the_input_gives_the_same_matches(case, matcher):
+    plan = case.plan(matcher)
+    for seed in range(2 if SLOW else 4):
+        given = prepare(plan, case.events(seed))
+        whole = matches_of(plan, [given])
+        for cuts in all_cuts(len(given.event)):
+            assert matches_of(plan, given.cut(*cuts)) == whole, (seed, cuts)
+
+
+@ALL
+def test_every_way_to_cut_interleaved_keys_gives_the_same_matches(case, matcher):
+    plan = case.plan(matcher)
+    for seed in range(2 if SLOW else 4):
+        given = prepare(plan, case.events(seed)).interleaved()
+        whole = matches_of(plan, [given])
+        for cuts in all_cuts(len(given.event)):
+            assert matches_of(plan, given.cut(*cuts)) == whole, (seed, cuts)
+
+
+@EVERY
+def test_interleaved_keys_are_the_same_as_one_key_after_the_other(case, matcher):
+    if case.plan(matcher).query.limit is not None:
+        pytest.skip("which matches LIMIT keeps depends on the order of the keys")
+    plan = case.plan(matcher)
+    for seed in SEEDS:
+        given = prepare(plan, case.events(seed, 9))
+        assert matches_of(plan, [given.interleaved()]) == matches_of(plan, [given]), seed
+
+
+@pytest.mark.parametrize(("case", "matcher"), with_matchers(EVERYWHERE_CONSUMED), ids=names_of)
+def test_a_match_of_one_key_consumes_the_events_of_all(case, matcher):
+    plan = case.plan(matcher)
+    for seed in range(10 if SLOW else 60):
+        events = case.events(seed, 10)
+        assert matches_of(plan, [prepare(plan, events).interleaved()]) == expected(case, events), (seed, events)
+
+
+@EVERY
+def test_a_fresh_matcher_goes_on_from_a_dump_at_every_point(case, matcher):
+    plan = case.plan(matcher)
+    given = prepare(plan, case.events(1, 8))
+    whole = matches_of(plan, [given])
+    for place in range(len(given.event) + 1):
+        first, second = given.cut(place)
+        assert Run(plan).feed(first).moved(case.plan(matcher)).feed(second).finish() == whole, place
+
+
+@ALL
+def test_a_dump_after_every_event_changes_nothing(case, matcher):
+    plan = case.plan(matcher)
+    given = prepare(plan, case.events(2, 8)).interleaved()
+    run = Run(plan)
+    for place in range(len(given.event)):
+        run = run.feed(given.part(place, place + 1)).moved(case.plan(matcher))
+    assert run.finish() == matches_of(plan, [given])
+
+
+@BY_MATCHER
+def test_a_dump_is_the_same_after_it_was_loaded(matcher):
+    case = CASES[1]
+    run = Run(case.plan(matcher)).feed(prepare(case.plan(matcher), case.events(3, 9)))
+    assert run.moved(case.plan(matcher)).matcher.dump() == run.matcher.dump()
+
+
+@BY_MATCHER
+def test_a_state_of_another_version_is_refused(matcher, monkeypatch):
+    run = Run(plan_of("SELECT * WHERE A ; B", matcher))
+    monkeypatch.setattr("eventide.match.base.STATE_VERSION", 99)
+    state = run.matcher.dump()
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="version 99"):
+        run.matcher.load(state)
+
+
+CONTINUE = """
+import pickle, sys
+from match.building import Run
+from match.cases import CASES
+with open(sys.argv[1], "rb") as file:
+    jobs = pickle.load(file)
+results = []
+for number, matcher, state, kept, matches, rest in jobs:
+    run = Run(CASES[number].plan(matcher))
+    run.matcher.load(state)
+    run.kept, run.matches = kept, matches
+    results.append(run.feed(rest).finish())
+with open(sys.argv[2], "wb") as file:
+    pickle.dump(results, file)
+"""
+
+
+def test_another_process_goes_on_from_a_dump(tmp_path):
+    jobs, wholes = [], []
+    for number, case in enumerate(CASES):
+        for matcher in case.matchers:
+            plan = case.plan(matcher)
+            given = prepare(plan, case.events(4, 9))
+            first, rest = given.cut(len(given.event) // 2)
+            run = Run(plan).feed(first)
+            jobs.append((number, matcher, run.matcher.dump(), run.kept, run.matches, rest))
+            wholes.append(matches_of(plan, [given]))
+    asked, answered = tmp_path / "asked", tmp_path / "answered"
+    asked.write_bytes(pickle.dumps(jobs))
+    # Sets of strings are walked in another order there.
+    environment = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
+    subprocess.run([sys.executable, "-c", CONTINUE, asked, answered], check=True, env=environment)
+    assert pickle.loads(answered.read_bytes()) == wholes
+
+
+@EVERY
+def test_the_matcher_neither_changes_nor_keeps_the_arrays_it_is_given(case, matcher):
+    plan = case.plan(matcher)
+    given = prepare(plan, case.events(5, 9))
+    whole = matches_of(plan, [given])
+    half = len(given.event) // 2
+    for pieces in (given.cut(half), given.interleaved().cut(half)):
+        run = Run(plan)
+        for piece in pieces:
+            arrays = [array for array in vars(piece.batch).values() if array is not None]
+            before = [array.copy() for array in arrays]
+            events = [*run.kept, *piece.event]
+            for found in run.matcher.advance(piece.batch):
+                run.take(found, np.array(events))
+            assert all((one == other).all() for one, other in zip(arrays, before, strict=True))
+            for array in arrays:
+                array.fill(1)
+            run.kept = np.array(events, "int64")[run.matcher.keep()]
+        if plan.query.limit is None or pieces[0].batch.slot is None:
+            assert run.finish() == whole
+
+
+@BY_MATCHER
+def test_arrays_that_cannot_be_written_are_taken(matcher):
+    plan = plan_of("SELECT * WHERE A AS a ; B AS b FILTER a.v < b.v WITHIN 4", matcher)
+    events = stream("abab", v=[1, 2, 3, 4])
+    given = prepare(plan, events)
+    for array in vars(given.batch).values():
+        if array is not None:
+            array.flags.writeable = False
+    assert len(matches_of(plan, [given])) == 3
+
+
+@BY_MATCHER
+def test_batches_without_events_change_nothing(matcher):
+    plan = plan_of("SELECT * WHERE A AS a ; B AS b ; NOT D FILTER a.v < b.v WITHIN 4", matcher)
+    given = prepare(plan, stream("abdabb", v=[1, 2, 3, 4, 5, 6]))
+    whole = matches_of(plan, [given])
+    assert matches_of(plan, given.cut(0, 0, 2, 2, 6, 6)) == whole
+    assert matches_of(plan, [given.part(0, 0)]) == []
+
+
+@BY_MATCHER
+def test_the_end_of_the_stream_decides_what_a_trailing_absence_left_open(matcher):
+    plan = plan_of("SELECT * WHERE A ; B ; NOT D WITHIN 10", matcher)
+    run = Run(plan).feed(prepare(plan, stream("a1 b2")))
+    assert run.matches == []
+    assert run.finish() == [(0, 1, (("A", (0,)), ("B", (1,))))]
+
+
+@BY_MATCHER
+def test_a_trailing_absence_is_decided_as_soon_as_the_window_is_over(matcher):
+    plan = plan_of("SELECT * WHERE A ; B ; NOT D WITHIN 10", matcher)
+    given = prepare(plan, stream("a1 b2 b11 b12 d13"))
+    run = Run(plan)
+    seen = [len(run.feed(given.part(row, row + 1)).matches) for row in range(5)]
+    assert seen == [0, 0, 0, 2, 2]
+    assert len(run.finish()) == 2
+
+
+@BY_MATCHER
+def test_finish_without_events_finds_nothing(matcher):
+    assert Run(plan_of("SELECT * WHERE A ; B ; NOT D WITHIN 10", matcher)).finish() == []

@@ -1,0 +1,129 @@
+"""What is wrong with the events themselves, or with how they are given, is said in one sentence with a hint."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import eventide as et
+from eventide.errors import BindError
+
+TABLE = pa.table({"ts": [1, 2], "kind": ["A", "B"], "price": [1.5, 2.5], "day": ["2024-01-01", "2024-01-02"]})
+QUERY = et.query("SELECT * FROM trades WHERE A ; B")
+
+
+def message_of(call) -> str:
+    with pytest.raises(BindError) as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("roles", "message"),
+    [
+        (
+            {"time": "tz"},
+            "[MISSING_COLUMN] The events have no column tz for their time.\nHint: There is: ts, kind, price, day.",
+        ),
+        (
+            {"time": "ts", "type": "kindd"},
+            "[MISSING_COLUMN] The events have no column kindd for their type.\nHint: Did you mean kind?",
+        ),
+        (
+            {"time": "ts", "tie_break": "sequence"},
+            "[MISSING_COLUMN] The events have no column sequence for their tie-break.\nHint: There is: ts, kind, price, day.",
+        ),
+        (
+            {"time": "day"},
+            "[BAD_TIME_COLUMN] The time column day is a string.\n"
+            "Hint: Use a timestamp, a date or whole numbers; convert text with to_timestamp first.",
+        ),
+        (
+            {"time": "price"},
+            "[BAD_TIME_COLUMN] The time column price is a double.\n"
+            "Hint: Use a timestamp, a date or whole numbers; convert text with to_timestamp first.",
+        ),
+        (
+            {"time": "ts", "time_unit": "minutes"},
+            "[BAD_TIME_UNIT] There is no time unit minutes.\nHint: There is: us, ms, s.",
+        ),
+    ],
+)
+def test_a_wrong_role_is_explained(roles, message):
+    assert message_of(lambda: et.events(TABLE, **roles)) == message
+
+
+def test_data_of_an_unknown_kind_is_explained():
+    assert message_of(lambda: et.events([1, 2], time="ts")) == (
+        "[UNKNOWN_DATA] A list cannot be read as events.\n"
+        "Hint: Give a Spark DataFrame, a pyarrow.Table, or anything with __arrow_c_stream__ (pandas, polars, DuckDB)."
+    )
+
+
+def test_a_bare_table_is_no_events():
+    assert message_of(lambda: QUERY.match(TABLE)) == (
+        '[NOT_EVENTS] trades is a Table, not events.\nHint: Say which column is the time: et.events(trades, time="...").'
+    )
+
+
+def test_a_match_of_nothing_is_explained():
+    assert message_of(QUERY.match) == (
+        '[NO_EVENTS] The query was given no events.\nHint: Call q.match(et.events(data, time="...")).'
+    )
+
+
+def test_a_stream_that_is_not_given_is_explained():
+    events = et.events(TABLE, time="ts", type="kind")
+    assert message_of(lambda: et.query("SELECT * FROM S1, S2 WHERE A ; B").match(S1=events, T2=events)) == (
+        "[UNKNOWN_STREAM] No events were given for the stream S2.\n"
+        "line 1, column 19\n"
+        "  SELECT * FROM S1, S2 WHERE A ; B\n"
+        "                    ^^\n"
+        "Hint: Give them by name: q.match(S2=et.events(...)). There is: S1, T2."
+    )
+
+
+def test_streams_whose_columns_differ_in_kind_are_explained():
+    first = et.events(TABLE, time="ts", type="kind")
+    second = et.events(TABLE.set_column(2, "price", pa.array(["x", "y"])), time="ts", type="kind")
+    assert message_of(lambda: et.query("SELECT * FROM S1, S2 WHERE A ; B").match(S1=first, S2=second)) == (
+        "[COLUMN_KINDS_DIFFER] The column price is a double in one stream and a string in S2.\n"
+        "Hint: Convert or rename the column in one of the streams."
+    )
+
+
+def test_too_many_predicates_are_explained():
+    pattern = " ; ".join(f"T{number}" for number in range(63))
+    events = et.events(TABLE, time="ts", type="kind")
+    assert message_of(lambda: et.query(f"SELECT * WHERE {pattern}").check(events)) == (
+        "[TOO_MANY_PREDICATES] The pattern has 63 different event predicates; 62 is the most there can be.\n"
+        "Hint: Use one variable with OR in its condition in place of many event types."
+    )
+
+
+def test_as_many_predicates_as_there_are_bits_can_be_used():
+    pattern = " OR ".join(["A", *(f"T{number}" for number in range(61))])
+    found = et.query(f"SELECT COUNT(*) AS n WHERE {pattern}").match(et.events(TABLE, time="ts", type="kind"))
+    assert found.to_pylist() == [{"n": 1}]
+
+
+def test_an_unknown_matcher_is_explained():
+    events = et.events(TABLE, time="ts", type="kind")
+    assert message_of(lambda: QUERY.match(events, matcher="run")) == (
+        "[UNKNOWN_MATCHER] There is no matcher run.\nHint: Did you mean runs?"
+    )
+
+
+def test_a_matcher_that_would_be_wrong_is_refused():
+    query = et.query("SELECT * WHERE A AS a ~> B AS b FILTER a.price < b.price")
+    message = message_of(lambda: query.match(et.events(TABLE, time="ts", type="kind"), matcher="automaton"))
+    assert message.startswith("[MATCHER_NOT_SOUND]")
+    assert message.endswith('Hint: Use matcher="runs", or leave the choice to the planner.')
+
+
+@pytest.mark.parametrize("aggregate", ["SUM(b.items)", "MAX(b.items)", "AVG(b.items)"])
+def test_an_aggregate_of_lists_is_refused(aggregate):
+    table = TABLE.append_column("items", pa.array([[1], [2]]))
+    query = et.query(f"SELECT {aggregate} AS x WHERE B+ AS b WITHIN 5")
+    with pytest.raises(BindError, match=r"\[TYPE_MISMATCH\] (SUM|MAX) of b reads values of the type"):
+        query.check(et.events(table, time="ts", type="kind"))
