@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from eventide.pattern import Query as QueryModel
 
 
+RESERVED_PREFIX = "__et_"
+
+
 @dataclass(frozen=True)
 class Events:
     """A stream of events: the data and the roles of its columns. Made by `events`."""
@@ -54,16 +57,36 @@ def events(
                 f"The events have no column {name} for their {role.replace('_', '-')}.",
                 hint=did_you_mean(name, columns),
             )
+    _refuse_columns(columns)
     if columns[time] not in (Kind.TIMESTAMP, Kind.DATE, Kind.INTEGER):
         raise BindError(
             "BAD_TIME_COLUMN",
-            f"The time column {time} is a {columns[time].value}.",
+            f"The time column {time} is {columns[time].named}.",
             hint="Use a timestamp, a date or whole numbers; convert text with to_timestamp first.",
         )
     if time_unit is not None and time_unit not in TIME_UNITS:
         raise BindError("BAD_TIME_UNIT", f"There is no time unit {time_unit}.", hint=did_you_mean(time_unit, TIME_UNITS))
     schema = StreamSchema(columns, time, type, tie_break, None if types is None else tuple(types), time_unit)
     return Events(source, schema)
+
+
+def _refuse_columns(columns: Mapping[str, Kind]) -> None:
+    """Refuse names that relational engines cannot tell apart, and those that Prepare uses itself."""
+    seen: dict[str, str] = {}
+    for name in columns:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise BindError(
+                "AMBIGUOUS_COLUMN",
+                f"The columns {other} and {name} differ in upper and lower case only.",
+                hint="Rename or leave out one of them.",
+            )
+        if name.lower().startswith(RESERVED_PREFIX):
+            raise BindError(
+                "RESERVED_COLUMN",
+                f"The name of the column {name} begins with {RESERVED_PREFIX}, which is kept for Eventide's own columns.",
+                hint="Rename the column.",
+            )
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from eventide.match.enumeration import (
     new_found,
     new_walk,
 )
+from eventide.match.preferred import enumerate_preferred
 from eventide.match.selection import Keep, drop_duplicates, select
 from eventide.match.shared_dag.kernel import (
     ACCEPTED,
@@ -176,7 +177,8 @@ class NodeMatcher(ABC):
         self._nodes.row[:top][keep_label] = renumbered[self._nodes.row[:top][keep_label]]
         self._accepts.row[:count] = renumbered[self._accepts.row[:count]]
         if self._absence_count:
-            tails = self._accepts.tail[:count]
+            # Accepts that are still open have not learnt their tails; what stands there is left over.
+            tails = self._accepts.tail[: int(self._counters[OPEN_ACCEPT])]
             tails[tails >= 0] = renumbered[tails[tails >= 0]]
             _, last = self._slot_state()
             self._forget_links(last, needed, renumbered)
@@ -395,6 +397,9 @@ class NodeMatcher(ABC):
             self._counters[OPEN_ACCEPT] = max(0, int(self._counters[OPEN_ACCEPT]) - count)
 
     def _enumerate(self, count: int) -> Iterator[Found]:
+        if self._settings.keep in (Keep.NEXT, Keep.LAST) and not self._settings.checked:
+            yield from self._enumerate_preferred(count)
+            return
         selecting = self._selects()
         accept = 0
         size = 0
@@ -425,15 +430,32 @@ class NodeMatcher(ABC):
                 found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         self._walk = walk
 
+    def _enumerate_preferred(self, count: int) -> Iterator[Found]:
+        """Yield what NEXT or LAST keeps; without conditions between events the winners are found without their rivals."""
+        accept = 0
+        latest = self._settings.keep is Keep.LAST
+        seen = np.zeros(int(self._counters[TOP]), np.int64)
+        found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+        while accept < count:
+            found.offset[0] = 0
+            status, accept, number = enumerate_preferred(self._nodes, self._accepts, accept, count, found, latest, seen)
+            self._count(number)
+            if number:
+                yield self._without_duplicates(found, number)
+                found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+            elif status != FINISHED:
+                found = self._larger(found, 0)
+
     def _enumerator(self, count: int) -> Callable[..., tuple[int, int, int, int]]:
         settings, nodes, accepts, taken = self._settings, self._nodes, self._accepts, self._taken
         # A selector needs all candidates, so the quota is applied to what it keeps.
         quota = COUNT_LIMIT if settings.quota is None or self._selects() else settings.quota
+        one_each = settings.keep is Keep.ANY
         if not settings.checked and settings.slices == 1:
 
             def plain(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int]:
                 return enumerate_plain(  # type: ignore[no-any-return]
-                    nodes, accepts, accept, last, size, walk, found, len(found.start), quota, taken
+                    nodes, accepts, accept, last, size, walk, found, len(found.start), quota, taken, one_each
                 )
 
             return plain
@@ -454,6 +476,7 @@ class NodeMatcher(ABC):
                 len(found.start),
                 quota,
                 taken,
+                one_each,
                 programs,
                 absences,
                 store,
@@ -510,6 +533,13 @@ class NodeMatcher(ABC):
             keep[:] = 1
         else:
             select(found, written, int(self._settings.keep), keep)
+        return self._kept(found, written, keep)
+
+    def _without_duplicates(self, found: Found, written: int) -> Found:
+        return self._kept(found, written, np.ones(written, np.uint8))
+
+    def _kept(self, found: Found, written: int, keep: npt.NDArray[np.uint8]) -> Found:
+        """Return the matches to keep, without those that show the same as another."""
         if self._settings.deduplicate:
             drop_duplicates(found, written, self._settings.labelled.visible(), keep)
         kept = np.flatnonzero(keep)

@@ -142,10 +142,10 @@ def grow_walk(walk):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limit, quota, taken):  # type: ignore[no-untyped-def]
+def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limit, quota, taken, one_each):  # type: ignore[no-untyped-def]
     """Enumerate without conditions; returns (status, accept, stack size, matches written).
 
-    A key yields at most `quota` matches; `taken[key]` counts them from call to call. FULL asks for room for matches, GROW for a
+    With `one_each` one match is enough for an end event. A key yields at most `quota` matches; `taken[key]` counts them from call to call. FULL asks for room for matches, GROW for a
     larger walk; the call is then repeated with what was returned. One place of the stack is always spare, so that the node at
     hand can be put back. The path is laid out from the end of its arrays, which makes it a plain copy into the result.
     """
@@ -156,11 +156,14 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
     reach = path_row.shape[0]
     room = rows.shape[0]
     number = 0
+    satisfied = -1
     written = offsets[0]
     while accept < last_accept or size > 0:
         if size == 0:
             root = accepts.node[accept]
             accept += 1
+            if one_each and accepts.row[accept - 1] == satisfied:
+                continue
             if start_of[root] < accepts.low[accept - 1] or taken[accepts.key[accept - 1]] >= quota:
                 continue
             stack[0] = root
@@ -224,6 +227,9 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
                 written += depth
                 number += 1
                 offsets[number] = written
+                if one_each:
+                    satisfied = end
+                    size = 0
                 break
         taken[key] += number - first
     return FINISHED, accept, size, number
@@ -342,6 +348,7 @@ def enumerate_checked(  # type: ignore[no-untyped-def]
     limit,
     quota,
     taken,
+    one_each,
     programs,
     absences,
     store,
@@ -362,11 +369,14 @@ def enumerate_checked(  # type: ignore[no-untyped-def]
     reach = path_row.shape[0]
     room = rows.shape[0]
     number = 0
+    satisfied = -1
     scratch = new_scratch()
     while accept < last_accept or size > 0:
         if size == 0:
             root = accepts.node[accept]
             accept += 1
+            if one_each and accepts.row[accept - 1] == satisfied:
+                continue
             if start_of[root] < accepts.low[accept - 1] or taken[accepts.key[accept - 1]] >= quota:
                 continue
             skip = np.int64(0)
@@ -460,5 +470,8 @@ def enumerate_checked(  # type: ignore[no-untyped-def]
                 number += 1
                 offsets[number] = written + depth
                 taken[key] += 1
+                if one_each:
+                    satisfied = end
+                    size = 0
                 break
     return FINISHED, accept, size, number

@@ -116,15 +116,19 @@ class ConditionCompiler:
 
     def _add_columns(self, tree: exp.Expression) -> None:
         fresh: dict[str, exp.Expression] = {}
+        planned: dict[str, Kind | None] = {}
         for part in single_event_parts(tree):
             resolved = part if self.schema is None else single_event(part, self.schema, self.text)
             sql = resolved.sql(dialect="spark")
             if sql not in self._column_numbers:
                 fresh.setdefault(sql, resolved)
+                planned[sql] = None if self.schema is None else check_kinds(part, self.schema, self.text)
         if not fresh:
             return
         kinds = describe_at(self.describe, list(fresh.values()), self.text, tree)
-        for (sql, resolved), kind in zip(fresh.items(), kinds, strict=True):
+        for (sql, resolved), described in zip(fresh.items(), kinds, strict=True):
+            # Engines make wide decimals of 1.5 * a whole number; conditions calculate with doubles.
+            kind = Kind.FLOAT if described is Kind.OTHER and planned[sql] is Kind.FLOAT else described
             if kind not in _ENCODINGS:
                 raise BindError(
                     "UNSUPPORTED_VALUE",
@@ -171,6 +175,11 @@ def only_bare(tree: exp.Expression) -> str | None:
     return variables.pop() if len(variables) == 1 else None
 
 
+def _is_branch(node: exp.Expression) -> bool:
+    # The branches of a CASE are conditions and values of their own; IF as a function is one value.
+    return isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
+
+
 def single_event_parts(tree: exp.Expression) -> Iterator[exp.Expression]:
     """Yield the largest parts that read one event only, arguments of set functions included."""
     pending = [tree]
@@ -181,7 +190,7 @@ def single_event_parts(tree: exp.Expression) -> Iterator[exp.Expression]:
             argument = node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
             if not isinstance(argument, exp.Star) and not (isinstance(argument, exp.Column) and not argument.table):
                 yield argument
-        elif only_bare(node) is not None:
+        elif only_bare(node) is not None and not _is_branch(node):
             yield node
         else:
             pending.extend(node.iter_expressions())

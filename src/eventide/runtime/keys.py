@@ -143,6 +143,8 @@ def changes(keys: pa.Table) -> npt.NDArray[np.bool_]:
     changed = np.zeros(keys.num_rows - 1, np.bool_)
     for column in keys.columns:
         array = column.combine_chunks()
+        if pa.types.is_null(array.type):
+            continue
         if pa.types.is_dictionary(array.type):
             array = array.cast(array.type.value_type)
         one, other = array.slice(0, len(array) - 1), array.slice(1)

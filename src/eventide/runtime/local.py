@@ -75,10 +75,26 @@ def arrow_columns(data: pa.Table) -> dict[str, Kind]:
 def read_arrow(data: Any) -> pa.Table:
     """Return anything with the Arrow C stream interface as a table."""
     if isinstance(data, pa.Table):
-        return data
-    if isinstance(data, pa.RecordBatch):
-        return pa.Table.from_batches([data])
-    return pa.RecordBatchReader.from_stream(data).read_all()
+        table = data
+    elif isinstance(data, pa.RecordBatch):
+        table = pa.Table.from_batches([data])
+    else:
+        table = pa.RecordBatchReader.from_stream(data).read_all()
+    if len(set(table.column_names)) != table.num_columns:
+        twice = next(name for name in table.column_names if table.column_names.count(name) > 1)
+        raise BindError(
+            "AMBIGUOUS_COLUMN", f"The events have several columns {twice}.", hint="Rename or leave out all but one of them."
+        )
+    return _in_microseconds(table)
+
+
+def _in_microseconds(table: pa.Table) -> pa.Table:
+    # DuckDB has no functions for nanoseconds with a zone; times are microseconds on Spark as well.
+    for number, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) and field.type.unit == "ns" and field.type.tz is not None:
+            kind = pa.timestamp("us", field.type.tz)
+            table = table.set_column(number, field.with_type(kind), table.column(number).cast(kind, safe=False))
+    return table
 
 
 class LocalSource(Source):
@@ -148,7 +164,8 @@ class LocalSource(Source):
             connection.execute("SET TimeZone = 'UTC'")
             for number, (_, table) in enumerate(self._tables()):
                 arrival = pa.array(np.arange(table.num_rows, dtype=np.int64))
-                connection.register(f"stream{number}", table.append_column(ARRIVAL, arrival))
+                with _explained():
+                    connection.register(f"stream{number}", table.append_column(ARRIVAL, arrival))
             yield connection
         finally:
             connection.close()

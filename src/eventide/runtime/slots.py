@@ -50,10 +50,21 @@ def _refuse_aggregate(slot: Slot, base: pa.DataType) -> None:
         )
 
 
+def _refuse_keys(plan: Plan, keys: list[pa.DataType]) -> None:
+    for name, kind in zip(plan.keys, keys, strict=False):
+        if pa.types.is_nested(kind):
+            raise BindError(
+                "TYPE_MISMATCH",
+                f"PARTITION BY cannot use {name}, its type is {kind}.",
+                hint="Partition by a number, text or time; take one out of it in a column of its own.",
+            )
+
+
 def stage_schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
     """Return the schema that the match stage yields for a schema of prepared events."""
     payload = [prepared.field(name).type for name in layout.payload]
     keys = [prepared.field(name).type for name in layout.keys]
+    _refuse_keys(plan, keys)
     raw = {tree.name: payload[number] for number, tree in enumerate(plan.output.payload)}
     events = pa.struct([pa.field(name, raw[name]) for name in plan.output.event_fields])
     fields = [pa.field(f"s{number}", slot_type(slot, payload, keys, events)) for number, slot in enumerate(plan.output.slots)]
@@ -122,7 +133,7 @@ class SlotFiller:
     def _aggregate(self, slot: Slot, kind: pa.DataType, group: _Members, payload: pa.Table) -> pa.Array:
         values = _take(payload, self._payload_name(slot), pa.array(group.rows))
         if slot.kind is SlotKind.SUM and pa.types.is_integer(values.type):
-            values = values.cast(pa.int64())
+            values = _whole_numbers(values)
         ordered = pa.types.is_floating(values.type) and slot.kind in (SlotKind.MIN, SlotKind.MAX)
         if ordered:
             # Arrow leaves NaN out of MIN and MAX; as ordered integers it is the largest number, as in Spark.
@@ -195,11 +206,22 @@ def _flipped(bits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
 
 
+def _whole_numbers(values: pa.Array) -> pa.Array:
+    try:
+        return values.cast(pa.int64())
+    except pa.ArrowInvalid:
+        raise _sum_overflow() from None
+
+
 def _refuse_overflow(group: _Members, values: pa.Array) -> None:
     rough = np.bincount(group.matches, weights=values.fill_null(0).to_numpy(zero_copy_only=False), minlength=1)
     if len(rough) and np.abs(rough).max() >= LARGEST_SUM:
-        raise DataError(
-            "SUM_OVERFLOW", "A SUM is too large for 64 bits.", hint="Sum a double: SUM(CAST(x.attribute AS DOUBLE))."
-        )
+        raise _sum_overflow()
+
+
+def _sum_overflow() -> DataError:
+    return DataError(
+        "SUM_OVERFLOW", "A SUM is too large for 64 bits.", hint="Sum a double: SUM(CAST(x.attribute AS DOUBLE))."
+    )
 
 

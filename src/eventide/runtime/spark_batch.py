@@ -9,16 +9,15 @@ from io import StringIO
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
 from eventide.errors import BindError, EventideWarning
 from eventide.pattern import Consumption, Selector, WindowUnit
+from eventide.plan.output import Slot, SlotKind
 from eventide.plan.schema import Kind
-from eventide.runtime.counting import CountStage, count_schema
+from eventide.runtime.counting import APPROXIMATE, MATCHES, CountStage
 from eventide.runtime.prepare import (
     ARRIVAL,
     CLOCK,
@@ -32,13 +31,13 @@ from eventide.runtime.prepare import (
     role_columns,
     row_filter,
 )
-from eventide.runtime.slots import stage_schema
 from eventide.runtime.source import Options, Source
 from eventide.runtime.stage import MatchStage, StageOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame
     from sqlglot import exp
 
@@ -141,13 +140,14 @@ class SparkSource(Source):
     def count(self, plan: Plan) -> DataFrame:
         """Count the matches of each key."""
         distribution = distribute(plan, None, self._default_slices())
-        if distribution.slab is not None:
-            # Counts of slabs would have to be added up; the window bounds the work of one task anyway.
+        if distribution.slab is not None or distribution.slices > 1 or (plan.derived_keys and not plan.keys):
+            # Counts of parts would have to be added up, and they can be larger than any type that Spark adds.
             distribution = Distribution("one task", "counts of an unkeyed query")
-        layout, prepared = self._prepared(plan, distribution)
-        schema = count_schema(plan, layout, _arrow_schema(prepared))
-        run = _count_function(plan, layout)
-        return _rename_keys(prepared.mapInArrow(run, _spark_schema(schema)), plan)
+        layout, prepared = self._prepared(plan, distribution, whole_groups=True)
+        keys = [st.StructField(name, prepared.schema[name].dataType) for name in layout.keys[: len(plan.keys)]]
+        counts = [st.StructField(MATCHES, st.StringType()), st.StructField(APPROXIMATE, st.DoubleType())]
+        counted = prepared.mapInArrow(_count_function(plan, layout), st.StructType([*keys, *counts]))
+        return counted.toDF(*(name.text for name in plan.query.partition_by), MATCHES, APPROXIMATE)
 
     def output_schema(self, plan: Plan) -> st.StructType:
         """Return the schema of the result."""
@@ -187,7 +187,10 @@ class SparkSource(Source):
         order.append(ARRIVAL)
         return order
 
-    def _prepared(self, plan: Plan, distribution: Distribution) -> tuple[Layout, DataFrame]:
+    def _prepared(
+        self, plan: Plan, distribution: Distribution, *, whole_groups: bool = False
+    ) -> tuple[Layout, DataFrame]:
+        """Return the prepared events, spread and sorted; `whole_groups` keeps all of a PARTITION BY group in one task."""
         slab = distribution.slab is not None
         layout = layout_of(plan, home=slab, slab=slab)
         frame = self._merged().where(row_filter(plan, DIALECT))
@@ -206,17 +209,17 @@ class SparkSource(Source):
             narrow = frame.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in columns), *order)
         except PySparkException as error:
             raise _bad_expression(error) from None
-        keys = list(layout.keys) if distribution.keyed or slab else []
         sliced = [SLICE] if distribution.slices > 1 else []
-        by = [*sliced, *keys]
-        spread = narrow.repartition(*by) if by else narrow.repartition(1)
-        ordered = spread.sortWithinPartitions(*(sf.col(name).asc_nulls_first() for name in (*by, *order)))
+        keys = [] if plan.interleaved else list(layout.keys)
+        spread_by = [*sliced, *(keys[: len(plan.keys)] if whole_groups else keys)]
+        alone = not distribution.keyed and not slab and not sliced
+        spread = narrow.repartition(1) if alone or not spread_by else narrow.repartition(*spread_by)
+        ordered = spread.sortWithinPartitions(*(sf.col(name).asc_nulls_first() for name in (*sliced, *keys, *order)))
         return layout, ordered.select(*sliced, *layout.columns())
 
     def _found(self, plan: Plan, options: Options) -> tuple[DataFrame, Distribution]:
         distribution = distribute(plan, options.slices, self._default_slices())
         layout, prepared = self._prepared(plan, distribution)
-        schema = stage_schema(plan, layout, _arrow_schema(prepared))
         if distribution.name == "one task" and plan.window is None:
             warnings.warn(
                 "The query has neither PARTITION BY nor a window that cuts the stream, so one task does all the matching.",
@@ -225,7 +228,7 @@ class SparkSource(Source):
             )
         stage_options = StageOptions(options.max_matches, distribution.slices)
         run = _match_function(plan, layout, stage_options)
-        return prepared.mapInArrow(run, _spark_schema(schema)), distribution
+        return prepared.mapInArrow(run, found_schema(plan, layout, prepared.schema)), distribution
 
     def _finish(self, plan: Plan, found: DataFrame) -> DataFrame:
         condition = finish_filter(plan, DIALECT)
@@ -327,17 +330,33 @@ def _by_slice(batches: Batches) -> Iterator[tuple[int, Batches]]:
         yield number, (batch for _, batch in part)
 
 
-def _arrow_schema(frame: DataFrame) -> pa.Schema:
-    return to_arrow_schema(frame.schema)
+def found_schema(plan: Plan, layout: Layout, prepared: st.StructType) -> st.StructType:
+    """Return the schema that the match stage yields on Spark; it mirrors `slots.stage_schema` in Spark's types."""
+    raw = {tree.name: prepared[name].dataType for tree, name in zip(plan.output.payload, layout.payload, strict=True)}
+    events = st.StructType([st.StructField(name, raw[name]) for name in plan.output.event_fields])
+    fields = [
+        st.StructField(f"s{number}", _slot_type(slot, layout, prepared, events))
+        for number, slot in enumerate(plan.output.slots)
+    ]
+    if layout.order:
+        fields.extend(st.StructField(name, prepared[name].dataType) for name in (layout.clock, *layout.order))
+    return st.StructType(fields or [st.StructField("s", st.BooleanType())])
 
 
-def _spark_schema(schema: pa.Schema) -> st.StructType:
-    return st.StructType([st.StructField(field.name, from_arrow_type(field.type), nullable=True) for field in schema])
-
-
-def _rename_keys(counted: DataFrame, plan: Plan) -> DataFrame:
-    names = [name.text for name in plan.query.partition_by]
-    return counted.toDF(*names, "matches", "matches_approx")
+def _slot_type(slot: Slot, layout: Layout, prepared: st.StructType, events: st.StructType) -> st.DataType:
+    if slot.kind in (SlotKind.COUNT, SlotKind.COUNT_VALUE):
+        return st.LongType()
+    if slot.kind is SlotKind.EVENTS:
+        return st.ArrayType(events)
+    assert slot.payload is not None
+    if slot.kind is SlotKind.KEY:
+        return prepared[layout.keys[slot.payload]].dataType
+    base = prepared[layout.payload[slot.payload]].dataType
+    if slot.kind is not SlotKind.SUM:
+        return base
+    if isinstance(base, st.DecimalType):
+        return st.DecimalType(min(38, base.precision + 10), base.scale)
+    return st.DoubleType() if isinstance(base, st.FractionalType) else st.LongType()
 
 
 def _captured_explain(frame: DataFrame) -> str:

@@ -170,7 +170,8 @@ class MatchStage:
         if window.unit is WindowUnit.ATTRIBUTE:
             return self._attribute_clock(table, spans)
         if window.slide is not None:
-            return time, _minus((np.floor_divide(time, window.slide) + 1) * window.slide, window.size)
+            begin = np.floor_divide(time, window.slide) * window.slide
+            return time, _minus(np.where(begin > time, LOWEST, begin), window.size - window.slide)
         return time, _minus(time, window.size)
 
     def _attribute_clock(self, table: pa.Table, spans: KeySpans) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -214,7 +215,7 @@ def _minus(values: npt.NDArray[np.int64], size: float) -> npt.NDArray[np.int64]:
     if size >= HIGHEST:
         return np.full(len(values), LOWEST, np.int64)
     low = values - np.int64(size)
-    return np.where(low > values, LOWEST, low)
+    return np.where(low < values, HIGHEST, low) if size < 0 else np.where(low > values, LOWEST, low)
 
 
 def _ordered_bits(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:

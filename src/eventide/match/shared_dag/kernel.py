@@ -355,6 +355,7 @@ def holds_a_match(nodes, accepts, counters, walk, found, taken, programs, absenc
             1,
             COUNT_LIMIT,
             taken,
+            True,
             programs,
             absences,
             store,
