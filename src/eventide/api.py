@@ -175,7 +175,14 @@ class Query:
             raise BindError("NO_EVENTS", "The query was given no events.", hint='Call q.match(et.events(data, time="...")).')
         source = Source.merged({name: (stream.source, stream.schema) for name, stream in streams.items()}, self.model)
         schemas = {name: stream.schema for name, stream in streams.items()}
-        return source, make_plan(self.model, schemas, source.describe, matcher=matcher)
+        try:
+            return source, make_plan(self.model, schemas, source.describe, matcher=matcher)
+        except RecursionError:
+            raise BindError(
+                "TOO_DEEP",
+                "The query nests too deeply.",
+                hint="Use fewer parentheses inside each other, or compute parts of an expression in columns of the events.",
+            ) from None
 
 
 def query(text: str | QueryModel, language: str | None = None) -> Query:

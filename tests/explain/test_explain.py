@@ -85,7 +85,7 @@ def test_a_query_that_can_explode_shows_its_warning():
 
 def test_names_with_quotes_and_spaces_survive_in_diagrams():
     query = et.query("SELECT * WHERE `A \"x\"` AS a FILTER a.`od d` > 1 AND a.kind <> '\"'")
-    assert '#quot;x#quot;' in query.explain("mermaid")
+    assert "#quot;x#quot;" in query.explain("mermaid")
     assert '\\"x\\"' in query.explain("dot")
 
 

@@ -35,13 +35,11 @@ def message_of(call) -> str:
         ),
         (
             {"time": "day"},
-            "[BAD_TIME_COLUMN] The time column day is a string.\n"
-            "Hint: Use a timestamp, a date or whole numbers; convert text with to_timestamp first.",
+            "[BAD_TIME_COLUMN] The time column day is a string.\nHint: Use a timestamp, a date or whole numbers; convert text with to_timestamp first.",
         ),
         (
             {"time": "price"},
-            "[BAD_TIME_COLUMN] The time column price is a double.\n"
-            "Hint: Use a timestamp, a date or whole numbers; convert text with to_timestamp first.",
+            "[BAD_TIME_COLUMN] The time column price is a double.\nHint: Use a timestamp, a date or whole numbers; convert text with to_timestamp first.",
         ),
         (
             {"time": "ts", "time_unit": "minutes"},

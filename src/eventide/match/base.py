@@ -126,18 +126,21 @@ class NodeMatcher(ABC):
         self._append(batch)
         end = self._rows
         row = begin
+        stopped = (DONE, begin)
         while row < end:
             status, row = self._take(row, end)
+            # Asked for the same again: what was cleared away was not enough for this one event.
+            again, stopped = stopped == (status, row), (status, row)
             if status == NEED_TRANSITION:
                 self._symbols.complete(int(self._counters[WANTED_STATE]), int(self._counters[WANTED_SYMBOL]))
             elif status == NEED_NODES:
                 if not self._settings.trailing:
                     yield from self._flush(int(self._counters[ACCEPTED]))
-                self._collect()
+                self._collect(more=again)
             elif status == NEED_ACCEPTS:
                 if not self._settings.trailing:
                     yield from self._flush(int(self._counters[ACCEPTED]))
-                self._grow_accepts()
+                self._grow_accepts(more=again)
             elif status == NEED_LISTS:
                 self._grow_lists()
             elif status != DONE:
@@ -280,7 +283,7 @@ class NodeMatcher(ABC):
 
     def _append(self, batch: EventBatch) -> None:
         size = len(batch)
-        slot = batch.slot if batch.slot is not None else np.zeros(size, np.int32)
+        slot = batch.slot.astype(np.int32) if batch.slot is not None else np.zeros(size, np.int32)
         restart = np.zeros(size, np.uint8) if batch.restart is None else batch.restart.astype(np.uint8)
         home = np.ones(size, np.uint8) if batch.home is None else batch.home.astype(np.uint8)
         symbol = self._symbols.symbols(batch.mask)
@@ -292,9 +295,10 @@ class NodeMatcher(ABC):
         valid = batch.valid if batch.valid is not None else np.zeros((columns, size), np.uint8)
         old, store = self._events, self._store
         if self._rows == 0:
-            clock, low = batch.clock, batch.low
+            # Copies: the caller may reuse its arrays, and kernels are compiled anew for arrays that cannot be written.
+            clock, low = batch.clock.astype(np.int64), batch.low.astype(np.int64)
             self._events = Events(slot, restart, symbol, clock, low, home, forbids)
-            values, valid = np.ascontiguousarray(values), np.ascontiguousarray(valid)
+            values, valid = values.astype(np.int64, order="C"), valid.astype(np.uint8, order="C")
             previous = np.full((self._absence_count, size), -1, np.int32)
         else:
             clock = np.concatenate([store.clock, batch.clock])
@@ -358,9 +362,9 @@ class NodeMatcher(ABC):
 
     # Accepts and enumeration ------------------------------------------------------------------------------------------
 
-    def _grow_accepts(self) -> None:
+    def _grow_accepts(self, *, more: bool) -> None:
         count = int(self._counters[ACCEPTED])
-        if count < self._accepts.row.shape[0] // 2:
+        if count < self._accepts.row.shape[0] // 2 and not more:
             return
         larger = new_accepts(2 * self._accepts.row.shape[0], self._absence_count)
         for name, column in larger._asdict().items():
@@ -377,7 +381,13 @@ class NodeMatcher(ABC):
         count, open_accept = int(self._counters[ACCEPTED]), int(self._counters[OPEN_ACCEPT])
         lows, _ = self._slot_state()
         waiting = np.arange(open_accept, count)
-        expired = self._nodes.start[self._accepts.node[waiting]] < lows[self._events.slot[self._accepts.row[waiting]]]
+        rows = self._accepts.row[waiting]
+        slots = self._events.slot[rows]
+        expired = self._nodes.start[self._accepts.node[waiting]] < lows[slots]
+        # The matches of a key leave in the order of their ends, as selectors and LIMIT want to see them.
+        first_open = np.full(len(lows), np.iinfo(np.int32).max, np.int32)
+        np.minimum.at(first_open, slots[~expired], rows[~expired])
+        expired &= rows < first_open[slots]
         self._learn_tails(waiting[expired])
         order = np.concatenate([np.arange(open_accept), waiting[expired], waiting[~expired]])
         for column in self._accepts:
@@ -552,7 +562,7 @@ class NodeMatcher(ABC):
 
     # Memory -----------------------------------------------------------------------------------------------------------
 
-    def _collect(self) -> None:
+    def _collect(self, *, more: bool = False) -> None:
         """Slide live nodes together; ask for more room when that does not free half of the arena."""
         top = int(self._counters[TOP])
         count = int(self._counters[ACCEPTED])
@@ -569,8 +579,8 @@ class NodeMatcher(ABC):
         self._counters[TOP] = live
         self.peak_nodes = max(self.peak_nodes, live)
         capacity = self._nodes.label.shape[0]
-        if 4 * live > capacity:
-            larger = new_nodes(4 * live)
+        if 4 * live > capacity or more:
+            larger = new_nodes(max(4 * live, 2 * capacity))
             for name, column in larger._asdict().items():
                 column[:live] = getattr(self._nodes, name)[:live]
             self._nodes = larger

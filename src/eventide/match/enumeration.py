@@ -19,8 +19,8 @@ from eventide.match.shared_dag.nodes import BOTTOM, UNION
 FINISHED = 0
 FULL = 1
 GROW = 2
-COUNT_LIMIT = 1 << 62
-"""Path counts stop growing here; nobody enumerates that many."""
+COUNT_LIMIT = 1 << 61
+"""Path counts stop growing here; nobody enumerates that many, and the sum of two is still a number."""
 
 
 class Accepts(NamedTuple):
@@ -57,6 +57,8 @@ class Absences(NamedTuple):
     check_first: npt.NDArray[np.int32]
     """[label + 1]: where the absences to check on the gap before an event with that label begin."""
     check: npt.NDArray[np.int32]
+    decided: npt.NDArray[np.uint8]
+    """[absence, label]: 1 when an event with the label, joining as the earliest, leaves the conditions nothing to wait for."""
 
 
 class Store(NamedTuple):
@@ -297,11 +299,16 @@ def forbidden(programs, absences, absence, candidate, walk, depth, store, scratc
 
 
 @kernel
-def gap_is_clean(programs, absences, index, walk, depth, store, scratch):  # type: ignore[no-untyped-def]
-    """Check the absences on the gap between path index `index` and the earlier event after it in the path."""
+def gap_is_clean(programs, absences, index, joining, walk, depth, store, scratch):  # type: ignore[no-untyped-def]
+    """Check the absences on the gap between path index `index` and the earlier event after it in the path.
+
+    While the earlier event joins, those that it decides are checked; on the whole match, the others.
+    """
     label = walk.path_label[index]
     for at in range(absences.check_first[label], absences.check_first[label + 1]):
         absence = absences.check[at]
+        if absences.decided[absence, walk.path_label[index + 1]] != joining:
+            continue
         candidate = store.previous[absence, walk.path_row[index]]
         while candidate > walk.path_row[index + 1]:
             if forbidden(programs, absences, absence, candidate, walk, depth, store, scratch):
@@ -314,7 +321,7 @@ def gap_is_clean(programs, absences, index, walk, depth, store, scratch):  # typ
 def surroundings_are_clean(programs, absences, accepts, accept, start, walk, depth, store, scratch):  # type: ignore[no-untyped-def]
     """Check the absences on all gaps, before the first and after the last event of a whole match."""
     for index in range(depth - 1):
-        if not gap_is_clean(programs, absences, index, walk, depth, store, scratch):
+        if not gap_is_clean(programs, absences, index, 0, walk, depth, store, scratch):
             return False
     low = accepts.low[accept]
     for number in range(absences.leading.shape[0]):
@@ -443,6 +450,8 @@ def enumerate_checked(  # type: ignore[no-untyped-def]
                     path_label[depth] = label
                     depth += 1
                     if not joins(programs, depth - 1, path_row, path_label, depth, values, floats, valid, scratch):
+                        break
+                    if depth > 1 and not gap_is_clean(programs, absences, depth - 2, 1, walk, depth, store, scratch):
                         break
                     if left_of[node] >= 0:
                         node = left_of[node]

@@ -11,6 +11,8 @@ from eventide.plan.references import span_of
 from eventide.plan.schema import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eventide.plan.schema import StreamSchema
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
@@ -75,6 +77,11 @@ def check_kinds(tree: exp.Expression, schema: StreamSchema, text: str | None) ->
             return Kind.FLOAT if isinstance(tree, exp.Avg) else kind
         case exp.Anonymous() if str(tree.this).upper() in ("NEXT", "PREV") and tree.expressions:
             return check_kinds(tree.expressions[0], schema, text)
+    if isinstance(tree, exp.And | exp.Or):
+        # Long chains nest to the left; they are walked, not descended.
+        for part in connected(tree):
+            require_boolean(part, check_kinds(part, schema, text), text)
+        return Kind.BOOLEAN
     kinds = [check_kinds(child, schema, text) for child in tree.iter_expressions()]
     if isinstance(tree, COMPARISONS) and len(kinds) == 2:
         _refuse_mismatch(tree, kinds[0], kinds[1], text)
@@ -86,10 +93,25 @@ def check_kinds(tree: exp.Expression, schema: StreamSchema, text: str | None) ->
             _refuse_mismatch(tree, kinds[0], option, text)
     if isinstance(tree, ARITHMETIC):
         return _arithmetic_kind(tree, kinds, text)
-    if isinstance(tree, exp.And | exp.Or | exp.Not):
-        for child, kind in zip(tree.iter_expressions(), kinds, strict=True):
-            require_boolean(child, kind, text)
+    if isinstance(tree, exp.Not):
+        require_boolean(tree.this, kinds[0], text)
     return Kind.BOOLEAN if isinstance(tree, _BOOLEAN) else None
+
+
+def connected(tree: exp.Expression) -> Iterator[exp.Expression]:
+    """Yield the conditions that ANDs and ORs connect, in the order they were written.
+
+    >>> from sqlglot import parse_one
+    >>> [part.sql() for part in connected(parse_one("a AND b OR c"))]
+    ['a', 'b', 'c']
+    """
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, exp.And | exp.Or):
+            pending.extend((node.expression, node.this))
+        else:
+            yield node
 
 
 def require_boolean(tree: exp.Expression, kind: Kind | None, text: str | None) -> None:

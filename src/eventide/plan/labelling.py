@@ -199,7 +199,19 @@ class Labelling:
             np.array(numbers, np.int32),
             _offsets([len(label.checked) for label in labels]),
             np.array([absence for label in labels for absence in label.checked], np.int32),
+            self._decided_absences(),
         )
+
+    def _decided_absences(self) -> npt.NDArray[np.uint8]:
+        """Return for each absence and label whether its conditions read nothing before an event with that label."""
+        decided = np.zeros((len(self.absence_conditions), len(self.automaton.labels)), np.uint8)
+        if self.forward:
+            return decided
+        earlier, _ = self._reach()
+        for number, group in enumerate(self.absence_conditions):
+            read = {name for c in group for name in c.slots if name != c.outside} | {name for c in group for name, _ in c.sets}
+            decided[number] = [not read & before for before in earlier]
+        return decided
 
 
 def _offsets(lengths: Sequence[int]) -> npt.NDArray[np.int32]:

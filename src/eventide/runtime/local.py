@@ -131,7 +131,7 @@ class LocalSource(Source):
     def match(self, plan: Plan, options: Options) -> pa.Table:
         """Run a plan and return its matches as a table."""
         with self._connect() as connection:
-            self._report_left_out(connection)
+            self._report_left_out(connection, plan)
             return self._finish(connection, plan, self._found(connection, plan, options))
 
     def output_schema(self, plan: Plan) -> pa.Schema:
@@ -205,10 +205,14 @@ class LocalSource(Source):
             sql += f" ORDER BY t, o0 NULLS FIRST, o1, o2 LIMIT {plan.query.limit}"
         return _table(connection, sql)
 
-    def _report_left_out(self, connection: duckdb.DuckDBPyConnection) -> None:
-        counted = _table(connection, f"SELECT count(*) AS n FROM ({self._merged()}) WHERE {CLOCK} IS NULL")["n"][0].as_py()
-        if counted:
-            warnings.warn(f"{counted} events without a time were left out.", EventideWarning, stacklevel=4)
+    def _report_left_out(self, connection: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+        needed = [("a time", CLOCK)]
+        if plan.window is not None and plan.window.attribute is not None:
+            needed.append((plan.window.attribute, DIALECT.quote(plan.window.attribute)))
+        for name, column in needed:
+            counted = _table(connection, f"SELECT count(*) AS n FROM ({self._merged()}) WHERE {column} IS NULL")["n"][0].as_py()
+            if counted:
+                warnings.warn(f"{counted} events without {name} were left out.", EventideWarning, stacklevel=4)
 
 
 @contextmanager

@@ -77,7 +77,8 @@ class Events(NamedTuple):
 
 @kernel
 def link_absences(events, lists, previous, slot, row):  # type: ignore[no-untyped-def]
-    """Remember the forbidden events before the row, and the row itself if it is one."""
+    """Remember the forbidden events before the row, and the row itself if it is one; the window moves on with every event."""
+    lists.low[slot] = events.low[row]
     for absence in range(previous.shape[0]):
         if lists.last[slot, absence] == row:
             # The call is repeated for this row.
@@ -182,6 +183,7 @@ def advance(tables, nodes, lists, events, previous, accepts, counters, consume, 
         active = list_count[slot]
         if consume == CONSUME_ALL and lists.epoch[slot] != counters[EPOCH]:
             active = 0
+            list_count[slot] = 0
             lists.epoch[slot] = counters[EPOCH]
         if first_move[0, symbol] == UNKNOWN:
             counters[TOP] = top
