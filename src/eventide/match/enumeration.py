@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import copy_start, kernel
 from eventide.match.programs import Programs, all_hold, closes, joins, new_scratch
 from eventide.match.shared_dag.nodes import BOTTOM, UNION
 
@@ -132,14 +132,13 @@ def grow_walk(walk):  # type: ignore[no-untyped-def]
         np.empty(2 * length, np.int32),
         np.empty(2 * length, np.int32),
     )
-    larger.node[:size] = walk.node
-    larger.depth[:size] = walk.depth
-    larger.skip[:size] = walk.skip
-    larger.take[:size] = walk.take
-    larger.path_row[:length] = walk.path_row
-    larger.path_row[length:] = walk.path_row
-    larger.path_label[:length] = walk.path_label
-    larger.path_label[length:] = walk.path_label
+    copy_start(larger.node, walk.node, size)
+    copy_start(larger.depth, walk.depth, size)
+    copy_start(larger.skip, walk.skip, size)
+    copy_start(larger.take, walk.take, size)
+    for index in range(length):
+        larger.path_row[index] = larger.path_row[length + index] = walk.path_row[index]
+        larger.path_label[index] = larger.path_label[length + index] = walk.path_label[index]
     return larger
 
 
@@ -264,7 +263,7 @@ def live_paths(nodes, root, low, counts):  # type: ignore[no-untyped-def]
         if pending >= 0:
             if size == stack.shape[0]:
                 larger = np.empty(2 * size, np.int32)
-                larger[:size] = stack
+                copy_start(larger, stack, size)
                 stack = larger
             stack[size] = pending
             size += 1
@@ -282,13 +281,13 @@ def forbidden(programs, absences, absence, candidate, walk, depth, store, scratc
     for at in range(absences.condition_first[absence], absences.condition_first[absence + 1]):
         if not all_hold(
             programs,
-            absences.condition[at],
-            -1,
-            -1,
-            candidate,
+            np.int64(absences.condition[at]),
+            np.int64(-1),
+            np.int64(-1),
+            np.int64(candidate),
             walk.path_row,
             walk.path_label,
-            depth,
+            np.int64(depth),
             store.values,
             store.floats,
             store.valid,
@@ -321,7 +320,7 @@ def gap_is_clean(programs, absences, index, joining, walk, depth, store, scratch
 def surroundings_are_clean(programs, absences, accepts, accept, start, walk, depth, store, scratch):  # type: ignore[no-untyped-def]
     """Check the absences on all gaps, before the first and after the last event of a whole match."""
     for index in range(depth - 1):
-        if not gap_is_clean(programs, absences, index, 0, walk, depth, store, scratch):
+        if not gap_is_clean(programs, absences, np.int64(index), np.int64(0), walk, np.int64(depth), store, scratch):
             return False
     low = accepts.low[accept]
     for number in range(absences.leading.shape[0]):
@@ -389,7 +388,8 @@ def enumerate_checked(  # type: ignore[no-untyped-def]
             skip = np.int64(0)
             take = np.int64(COUNT_LIMIT)
             if slices > 1:
-                counts[: root + 1] = -1
+                for node in range(root + 1):
+                    counts[node] = -1
                 live_paths(nodes, root, accepts.low[accept - 1], counts)
                 total = counts[root]
                 take = (total + slices - 1) // slices
@@ -449,15 +449,29 @@ def enumerate_checked(  # type: ignore[no-untyped-def]
                     path_row[depth] = row
                     path_label[depth] = label
                     depth += 1
-                    if not joins(programs, depth - 1, path_row, path_label, depth, values, floats, valid, scratch):
+                    if not joins(
+                        programs,
+                        np.int64(depth - 1),
+                        path_row,
+                        path_label,
+                        np.int64(depth),
+                        values,
+                        floats,
+                        valid,
+                        scratch,
+                    ):
                         break
-                    if depth > 1 and not gap_is_clean(programs, absences, depth - 2, 1, walk, depth, store, scratch):
+                    if depth > 1 and not gap_is_clean(
+                        programs, absences, np.int64(depth - 2), np.int64(1), walk, np.int64(depth), store, scratch
+                    ):
                         break
                     if left_of[node] >= 0:
                         node = left_of[node]
                         continue
                 outermost = path_label[depth - 1] if depth > 0 else 0
-                if not closes(programs, outermost, path_row, path_label, depth, values, floats, valid, scratch):
+                if not closes(
+                    programs, outermost, path_row, path_label, np.int64(depth), values, floats, valid, scratch
+                ):
                     break
                 if not surroundings_are_clean(
                     programs, absences, accepts, accept - 1, row, walk, depth, store, scratch

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.match.enumeration import FINISHED, FULL
-from eventide.match.jit import kernel
+from eventide.match.jit import copy_start, kernel
 from eventide.match.shared_dag.nodes import UNION
 
 
@@ -30,7 +30,7 @@ def outputs_below(label_of, left_of, right_of, start_of, sources, size, low, see
                 if label_of[node] != UNION:
                     if number == found.shape[0]:
                         larger = np.empty(2 * number, np.int32)
-                        larger[:number] = found
+                        copy_start(larger, found, number)
                         found = larger
                     found[number] = node
                     number += 1
@@ -39,7 +39,7 @@ def outputs_below(label_of, left_of, right_of, start_of, sources, size, low, see
                 if start_of[right] >= low:
                     if top == stack.shape[0]:
                         more = np.empty(2 * top, np.int32)
-                        more[:top] = stack
+                        copy_start(more, stack, top)
                         stack = more
                     stack[top] = right
                     top += 1
@@ -63,7 +63,7 @@ def latest_support(nodes, roots, root_count, low, seen, stamp, support):  # type
             best = max(best, row_of[found[index]])
         if length == support.shape[0]:
             larger = np.empty(2 * length, np.int32)
-            larger[:length] = support
+            copy_start(larger, support, length)
             support = larger
         support[length] = best
         length += 1
@@ -93,7 +93,7 @@ def earliest_support(nodes, roots, root_count, low, seen, stamp, support):  # ty
             size += 1
             if size == reached.shape[0]:
                 larger = np.empty(2 * size, np.int32)
-                larger[:size] = reached
+                copy_start(larger, reached, size)
                 reached = larger
     at = 0
     while at < size:
@@ -107,7 +107,7 @@ def earliest_support(nodes, roots, root_count, low, seen, stamp, support):  # ty
                 seen[child] = stamp
                 if size == reached.shape[0]:
                     more = np.empty(2 * size, np.int32)
-                    more[:size] = reached
+                    copy_start(more, reached, size)
                     reached = more
                 reached[size] = child
                 size += 1
@@ -153,14 +153,14 @@ def earliest_support(nodes, roots, root_count, low, seen, stamp, support):  # ty
     while frontier_size > 0:
         if length == support.shape[0]:
             wider = np.empty(2 * length, np.int32)
-            wider[:length] = support
+            copy_start(wider, support, length)
             support = wider
         support[length] = best
         length += 1
         turn += 1
         above_size = 0
         queue_size = frontier_size
-        queue[:frontier_size] = frontier[:frontier_size]
+        copy_start(queue, frontier, frontier_size)
         at = 0
         best = -1
         while at < queue_size:
@@ -212,8 +212,8 @@ def write_bindings(nodes, roots, root_count, low, support, length, end, found, n
                         if size == stack.shape[0]:
                             more = np.empty(2 * size, np.int32)
                             more_depths = np.empty(2 * size, np.int32)
-                            more[:size] = stack
-                            more_depths[:size] = depths
+                            copy_start(more, stack, size)
+                            copy_start(more_depths, depths, size)
                             stack = more
                             depths = more_depths
                         stack[size] = right
@@ -250,7 +250,8 @@ def enumerate_preferred(nodes, accepts, accept, last_accept, found, latest, seen
     number = 0
     stamp = np.int64(0)
     support = np.empty(64, np.int32)
-    seen[:] = 0
+    for node in range(seen.shape[0]):
+        seen[node] = 0
     while accept < last_accept:
         end = accept + 1
         while end < last_accept and accepts.row[end] == accepts.row[accept]:

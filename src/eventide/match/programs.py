@@ -387,9 +387,16 @@ def all_hold(programs, condition, fixed_slot, fixed_index, outside_row, rows, la
 
 
 @kernel
+def every_instance_holds(programs, condition, rows, labels, depth, values, floats, valid, scratch):  # type: ignore[no-untyped-def]
+    """Judge every instance of a condition over the whole path."""
+    none = np.int64(-1)
+    return all_hold(programs, condition, none, none, none, rows, labels, depth, values, floats, valid, scratch)
+
+
+@kernel
 def new_scratch():  # type: ignore[no-untyped-def]
     """Return the work space of the evaluator."""
-    return (np.zeros(STACK, np.int64), np.zeros(STACK), np.zeros(STACK, np.int64), np.full(MAX_SLOTS, -1, np.int64))
+    return (np.zeros(STACK, np.int64), np.zeros(STACK), np.zeros(STACK, np.int64), np.zeros(MAX_SLOTS, np.int64))
 
 
 @kernel
@@ -397,22 +404,23 @@ def joins(programs, at, rows, labels, depth, values, floats, valid, scratch):  #
     """Judge all that can be known when the event at path index `at` (either end of the path) has joined."""
     label = labels[at]
     for pair in range(programs.pair_first[label], programs.pair_first[label + 1]):
-        condition = programs.pair_condition[pair]
-        slot = programs.pair_slot[pair]
-        index = at
+        # One type for all callers: a kernel is compiled again for every mix of integer types.
+        condition = np.int64(programs.pair_condition[pair])
+        slot = np.int64(programs.pair_slot[pair])
+        index = np.int64(at)
         if programs.paired[condition, slot] and at == 0 and depth > 1:
             # Growing at the late end: the new event is the "next" of the variable's previous event.
             variable = programs.slots[condition, slot]
-            index = 1
+            index = np.int64(1)
             while index < depth and not programs.label_has[labels[index], variable]:
                 index += 1
             if index == depth:
                 continue
-        if not all_hold(programs, condition, slot, index, -1, rows, labels, depth, values, floats, valid, scratch):
+        if not all_hold(programs, condition, slot, index, np.int64(-1), rows, labels, depth, values, floats, valid, scratch):
             return False
     for whole in range(programs.whole_first[label], programs.whole_first[label + 1]):
-        condition = programs.whole_condition[whole]
-        if not all_hold(programs, condition, -1, -1, -1, rows, labels, depth, values, floats, valid, scratch):
+        condition = np.int64(programs.whole_condition[whole])
+        if not every_instance_holds(programs, condition, rows, labels, depth, values, floats, valid, scratch):
             return False
     return True
 
@@ -423,7 +431,7 @@ def closes(programs, outermost, rows, labels, depth, values, floats, valid, scra
     for number in range(programs.closing.shape[0]):
         if programs.closing_done[number, outermost]:
             continue
-        condition = programs.closing[number]
-        if not all_hold(programs, condition, -1, -1, -1, rows, labels, depth, values, floats, valid, scratch):
+        condition = np.int64(programs.closing[number])
+        if not every_instance_holds(programs, condition, rows, labels, depth, values, floats, valid, scratch):
             return False
     return True

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import copy_start, kernel
 from eventide.match.programs import joins, new_scratch
 from eventide.match.shared_dag.kernel import (
     ACCEPTED,
@@ -118,8 +118,8 @@ def path_of(nodes, node, rows, labels):  # type: ignore[no-untyped-def]
         if depth == rows.shape[0]:
             more_rows = np.empty(2 * depth, np.int32)
             more_labels = np.empty(2 * depth, np.int32)
-            more_rows[:depth] = rows
-            more_labels[:depth] = labels
+            copy_start(more_rows, rows, depth)
+            copy_start(more_labels, labels, depth)
             rows = more_rows
             labels = more_labels
         rows[depth] = nodes.row[node]
@@ -193,7 +193,15 @@ def advance_runs(  # type: ignore[no-untyped-def]
                     for move in range(tables.count[state, symbol]):
                         labels[0] = tables.label[first + move]
                         if not joins(
-                            programs, 0, rows, labels, depth, store.values, store.floats, store.valid, scratch
+                            programs,
+                            np.int64(0),
+                            rows,
+                            labels,
+                            np.int64(depth),
+                            store.values,
+                            store.floats,
+                            store.valid,
+                            scratch,
                         ):
                             continue
                         eligible |= 1 << move
@@ -222,7 +230,9 @@ def advance_runs(  # type: ignore[no-untyped-def]
         rows[0] = row
         for move in range(tables.count[0, symbol]):
             labels[0] = tables.label[first + move]
-            if not joins(programs, 0, rows, labels, 1, store.values, store.floats, store.valid, scratch):
+            if not joins(
+                programs, np.int64(0), rows, labels, np.int64(1), store.values, store.floats, store.valid, scratch
+            ):
                 continue
             top = counters[TOP]
             counters[TOP] = top + 1

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import copy_start, kernel
 
 UNION = -1
 BOTTOM = -2
@@ -121,7 +121,7 @@ def mark_live(nodes, roots, lows, marked):  # type: ignore[no-untyped-def]
                         if marked[right] == 0:
                             if size == stack.shape[0]:
                                 larger = np.empty(2 * size, np.int32)
-                                larger[:size] = stack
+                                copy_start(larger, stack, size)
                                 stack = larger
                             stack[size] = right
                             size += 1
