@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 import eventide as et
-from eventide.syntax.builder import absent, event, query, seq
+from eventide.builder import absent, event, query, seq
 
 
 def main() -> None:

@@ -12,6 +12,8 @@ from eventide.errors import (
     ParseError,
 )
 
+from eventide import builder
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "LimitError",
     "ParseError",
     "Query",
+    "builder",
     "events",
     "query",
 ]

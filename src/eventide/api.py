@@ -98,6 +98,7 @@ class Query:
     def match(
         self,
         events: Events | None = None,
+        /,
         *,
         max_matches: int | None = None,
         slices: int | None = None,
@@ -119,7 +120,7 @@ class Query:
             warnings.warn(warning, EventideWarning, stacklevel=2)
         return source.match(plan, Options(max_matches, slices))
 
-    def count(self, events: Events | None = None, *, matcher: str | None = None, **streams: Events) -> Any:
+    def count(self, events: Events | None = None, /, *, matcher: str | None = None, **streams: Events) -> Any:
         """Return the number of matches of each key, without enumerating them where the query allows it.
 
         The columns are the PARTITION BY attributes, `matches` (exact, as a string of digits, for it can be larger than any integer type)
@@ -133,7 +134,7 @@ class Query:
         source, plan = self._plan(events, streams, matcher)
         return source.count(plan)
 
-    def check(self, events: Events | None = None, **streams: Events) -> None:
+    def check(self, events: Events | None = None, /, **streams: Events) -> None:
         """Raise a BindError when the query does not fit the events.
 
         >>> import pyarrow as pa
@@ -142,7 +143,7 @@ class Query:
         source, plan = self._plan(events, streams, None)
         source.output_schema(plan)
 
-    def output_schema(self, events: Events | None = None, **streams: Events) -> Any:
+    def output_schema(self, events: Events | None = None, /, **streams: Events) -> Any:
         """Return the schema of the matches, without running the query."""
         source, plan = self._plan(events, streams, None)
         return source.output_schema(plan)

@@ -154,9 +154,8 @@ def explain(
     """Show what a query means and how it will be run; with --data also the relational plan."""
     parsed = _parse(query, language)
     sources = _sources(data, stream, time, type, tie_break, time_unit, input_format)
-    loaded = load(sources, engine, lambda: _session(spark_conf))
-    events = loaded.get(None, loaded or None)
-    typer.echo(parsed.explain(format=format.value, events=events))
+    positional, named = as_arguments(load(sources, engine, lambda: _session(spark_conf)))
+    typer.echo(parsed.explain(format.value, *positional, **named))
 
 
 @app.command()

@@ -120,6 +120,11 @@ def correlated_condition(rng: Random, variables: list[str], repeated: set[str]) 
     return _filled(rng, rng.choice(group), x, y, z)
 
 
+def opaque_condition(rng: Random, variables: list[str]) -> str:
+    """Return a condition between events that no kernel knows: the order of texts."""
+    return f"{rng.choice(variables)}.s {rng.choice(ORDERS)} {rng.choice(variables)}.s"
+
+
 def absent_condition(rng: Random, negated: str, variables: list[str]) -> str:
     """Return a condition of a NOT: on the negated event alone, or related to events of the match."""
     if not variables or rng.random() < 0.4:

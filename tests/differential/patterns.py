@@ -69,13 +69,24 @@ def several_events(pattern: Pattern) -> set[str]:
 
 @dataclass
 class PatternMaker:
-    """Makes one random pattern. `profile` says which strategies its gaps, loops and ANDs have."""
+    """Makes one random pattern. `profile` says which strategies its gaps, loops and ANDs have.
+
+    How often each operator comes is drawn anew for each pattern, so that some are full of one of them.
+    """
 
     rng: Random
     profile: str = "mixed"
     any_type: bool = False
     streams: tuple[str, ...] = ()
     _names: int = field(default=0)
+    _weights: tuple[int, ...] = ()
+    _absences: float = 0.0
+    _loops: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._weights = self.rng.choice(((9, 2, 2, 1), (9, 2, 2, 1), (9, 0, 0, 0), (5, 1, 6, 1), (5, 5, 1, 1), (5, 1, 1, 4)))
+        self._absences = self.rng.choice((0.0, 0.1, 0.1, 0.5))
+        self._loops = self.rng.choice((0.0, 0.3, 0.3, 0.6))
 
     def make(self, occurrences: int) -> Pattern:
         """Return a pattern with that many event types."""
@@ -113,8 +124,8 @@ class PatternMaker:
         rng = self.rng
         if budget == 1:
             return self._atom(in_loop=in_loop)
-        kinds = ("sequence", "either", "both", "group")
-        kind = rng.choices(kinds, (9, 2, 2, 1 if depth < 2 else 0))[0]
+        kinds = ("sequence", "either", "both", "group") if depth < 2 else ("sequence", "either", "both")
+        kind = rng.choices(kinds, self._weights[: len(kinds)])[0]
         if kind == "group":
             minimum, maximum = rng.choice(BOUNDS)
             repeats = maximum is None or maximum > 1
@@ -145,7 +156,7 @@ class PatternMaker:
         variables = sorted({name for part in parts for name in bound_variables(part)})
         gaps = []
         for _ in parts[1:]:
-            number = 1 if self.rng.random() < 0.13 else 0
+            number = self.rng.choice((1, 1, 2)) if self.rng.random() < self._absences else 0
             gaps.append(Gap(self._strategy(), tuple(self._absence(variables) for _ in range(number))))
         return Sequence(parts, tuple(gaps))
 
@@ -156,7 +167,7 @@ class PatternMaker:
         made: Pattern = Event(None if unnamed else rng.choice(TYPES), stream)
         if unnamed:
             made = Named(made, self._name())
-        looped = rng.random() < (0.15 if in_loop else 0.35)
+        looped = rng.random() < (self._loops / 2 if in_loop else self._loops)
         name = self._name() if rng.random() < 0.55 else None
         inside = rng.random() < 0.2
         if name and inside:

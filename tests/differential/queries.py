@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from differential.conditions import absent_condition, correlated_condition, local_condition
+from differential.conditions import absent_condition, correlated_condition, local_condition, opaque_condition
 from differential.patterns import NOISE, TYPES, PatternMaker, bound_variables, several_events
 from eventide.pattern import (
     Consumption,
@@ -25,7 +25,7 @@ from eventide.pattern import (
 )
 from eventide.pattern.printing import to_ceql
 from eventide.syntax import parse
-from eventide.syntax.expressions import parse_expression
+from eventide.syntax.expressions import parse_condition, parse_expression
 
 if TYPE_CHECKING:
     from random import Random
@@ -83,17 +83,23 @@ def _ceql_trial(rng: Random) -> Trial:
         if isinstance(pattern, Sequence) and pattern.trailing:
             consumption = Consumption.NONE
     pattern = maker.with_conditions(pattern)
+    single = [variable for variable in bound_variables(pattern) if variable not in several_events(pattern)]
+    opaque = len(single) > 1 and profile in ("any", "strict") and rng.random() < 0.06
+    if opaque:
+        # Such conditions are applied to found matches, which is refused where it would change what is found.
+        pattern = Filtered(pattern, parse_condition(opaque_condition(rng, single)))
+        consumption = Consumption.NONE
     by_case = rng.random() < 0.88
     keys = (*(("case_id",) if by_case else ()), *(("k",) if rng.random() < 0.15 else ()))
     query = Query(
         pattern,
         output=_output(rng, pattern, keys) if rng.random() < 0.3 else None,
-        selector=rng.choices(SELECTORS, (8, 1, 2, 2, 2, 2))[0],
+        selector=rng.choices(SELECTORS, (1, 0, 0, 0, 0, 1) if opaque else (8, 1, 2, 2, 2, 2))[0],
         streams=tuple(Name(stream) for stream in streams),
         partition_by=tuple(Name(key) for key in keys),
         window=window,
         consumption=consumption,
-        limit=rng.choice((1, 2, 3, 5)) if rng.random() < 0.07 else None,
+        limit=rng.choice((1, 2, 3, 5)) if not opaque and rng.random() < 0.07 else None,
     )
     # What is run is what the text says, so that a failure can be repeated from it.
     return _trial(rng, query if any_type else parse(to_ceql(query)), several_streams=several_streams, by_case=by_case)

@@ -6,7 +6,7 @@ import hashlib
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numba
 
@@ -77,11 +77,11 @@ def kernel(function: Kernel) -> Kernel:
     """
     if _CACHED:
         try:
-            return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+            return cast("Kernel", numba.njit(cache=True, nogil=True)(function))
         except RuntimeError:
             # numba has no place for the cache of a function whose source it cannot locate.
             pass
-    return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+    return cast("Kernel", numba.njit(nogil=True)(function))
 
 
 @kernel

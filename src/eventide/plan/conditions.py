@@ -54,7 +54,7 @@ _ENCODINGS = {
 class OpaqueCondition(Exception):
     """The condition calls something no kernel knows."""
 
-    def __init__(self, node: exp.Expression) -> None:
+    def __init__(self, node: exp.Expr) -> None:
         super().__init__(node.sql(dialect="spark"))
         self.node = node
 
@@ -127,8 +127,9 @@ class ConditionCompiler:
             return
         kinds = describe_at(self.describe, list(fresh.values()), self.text, tree)
         for (sql, resolved), described in zip(fresh.items(), kinds, strict=True):
-            # Engines make wide decimals of 1.5 * a whole number; conditions calculate with doubles.
-            kind = Kind.FLOAT if described is Kind.OTHER and planned[sql] is Kind.FLOAT else described
+            # Engines make wide decimals of 1.5 * a whole number or of a decimal * 2; conditions calculate with doubles.
+            wider = described is Kind.OTHER and planned[sql] in (Kind.FLOAT, Kind.DECIMAL)
+            kind = Kind.FLOAT if wider else described
             if kind not in _ENCODINGS:
                 raise BindError(
                     "UNSUPPORTED_VALUE",
@@ -196,7 +197,7 @@ def single_event_parts(tree: exp.Expression) -> Iterator[exp.Expression]:
             pending.extend(node.iter_expressions())
 
 
-_COMPARE = {
+_COMPARE: dict[type[exp.Expr], tuple[Op, Op, bool]] = {
     exp.EQ: (Op.EQ_I, Op.EQ_F, False),
     exp.NEQ: (Op.NE_I, Op.NE_F, False),
     exp.LT: (Op.LT_I, Op.LT_F, False),
@@ -205,7 +206,7 @@ _COMPARE = {
     exp.GTE: (Op.LE_I, Op.LE_F, True),
     exp.NullSafeEQ: (Op.SAME_I, Op.SAME_F, False),
 }
-_ARITHMETIC = {
+_ARITHMETIC: dict[type[exp.Expr], tuple[Op, Op]] = {
     exp.Add: (Op.ADD_I, Op.ADD_F),
     exp.Sub: (Op.SUB_I, Op.SUB_F),
     exp.Mul: (Op.MUL_I, Op.MUL_F),

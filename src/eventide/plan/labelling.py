@@ -187,7 +187,8 @@ class Labelling:
     def _make_absences(self) -> Absences:
         labels = self.automaton.labels
         first = 2 * len(self.conditions)
-        numbers, offsets = [], [0]
+        numbers: list[int] = []
+        offsets = [0]
         for group in self.absence_conditions:
             numbers.extend(range(first, first + len(group)))
             first += len(group)

@@ -93,7 +93,8 @@ def check_untyped_streams(bound: BoundPattern, streams: Mapping[str, StreamSchem
         if schema.type is not None:
             continue
         types: dict[str, Occurrence | BoundAbsence] = {}
-        for member in (*bound.occurrences, *bound.absences):
+        members: list[Occurrence | BoundAbsence] = [*bound.occurrences, *bound.absences]
+        for member in members:
             if member.type is not None and member.stream in (None, name):
                 types.setdefault(member.type, member)
         if len(types) > 1:

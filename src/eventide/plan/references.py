@@ -12,7 +12,7 @@ from eventide.errors import BindError, Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SET_FUNCTIONS: dict[type[exp.Expression], str] = {
+SET_FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.First: "first",
     exp.Last: "last",
     exp.Count: "count",
@@ -49,7 +49,7 @@ def conjuncts(tree: exp.Expression) -> Iterator[exp.Expression]:
             yield current
 
 
-def span_of(node: exp.Expression) -> Span | None:
+def span_of(node: exp.Expr) -> Span | None:
     """Return the place of a node in the query text, from the identifiers it holds."""
     starts = [
         (identifier.meta["start"], identifier.meta["end"] + 1)
@@ -61,7 +61,7 @@ def span_of(node: exp.Expression) -> Span | None:
     return Span(min(start for start, _ in starts), max(end for _, end in starts))
 
 
-def function_kind(node: exp.Expression) -> str | None:
+def function_kind(node: exp.Expr) -> str | None:
     """Return how a function reads the match, or None when it is an ordinary scalar function."""
     if isinstance(node, exp.Anonymous):
         return NEIGHBOUR_FUNCTIONS.get(str(node.this).upper())

@@ -84,6 +84,7 @@ def drop_runs(runs, slot):  # type: ignore[no-untyped-def]
 def restart_runs(runs, accepts, counters, slot):  # type: ignore[no-untyped-def]
     """Give the slot to a new key."""
     drop_runs(runs, slot)
+    runs.low[slot] = np.iinfo(np.int64).min
     counters[KEY] += 1
     absences = runs.last.shape[1]
     if absences:

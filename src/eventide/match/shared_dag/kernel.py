@@ -92,6 +92,7 @@ def link_absences(events, lists, previous, slot, row):  # type: ignore[no-untype
 def restart_slot(lists, accepts, counters, slot):  # type: ignore[no-untyped-def]
     """Give the slot to a new key; accepts still open learn the last forbidden events of the old key."""
     lists.count[slot] = 0
+    lists.low[slot] = np.iinfo(np.int64).min
     counters[KEY] += 1
     absences = lists.last.shape[1]
     for accept in range(counters[OPEN_ACCEPT], counters[ACCEPTED] if absences else counters[OPEN_ACCEPT]):

@@ -1,0 +1,7 @@
+"""Patterns written in Python: `from eventide.builder import event, seq, query`."""
+
+from __future__ import annotations
+
+from eventide.syntax.builder import PatternBuilder, absent, both, either, event, query, seq
+
+__all__ = ["PatternBuilder", "absent", "both", "either", "event", "query", "seq"]

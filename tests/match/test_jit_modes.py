@@ -1,0 +1,87 @@
+"""The same matches however the kernels are run: compiled, checked for bounds, as plain Python, and without a cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from match.building import matches_of, plan_of, prepare, stream
+
+NOWHERE = "/dev/null/nowhere"
+QUERIES = [
+    ("SELECT * WHERE A ; B+ ; C WITHIN 6 events", "automaton"),
+    ("SELECT * WHERE A AS a ; B+ AS b ; C ; NOT D FILTER a.v < b.v PARTITION BY key WITHIN 9", "automaton"),
+    ("SELECT b WHERE A ; B+ AS b ; C", "automaton"),
+    ("SELECT LAST * WHERE A+ ; B+ ; C", "automaton"),
+    ("SELECT MAX * WHERE A ; B* ; C", "runs"),
+    ("SELECT * WHERE A AS a ; B AS b FILTER a.v <= b.v PARTITION BY key CONSUME BY PARTITION", "runs"),
+]
+SCRIPT = "import json; from match.test_jit_modes import answers; print(json.dumps(answers()))"
+
+
+def answers():
+    """Run all queries over one small stream, cut in two."""
+    events = stream("abacbbdcabcb", v=[1, 2, 1, 3, 1, 2, 2, 1, 1, 2, 3, 1], keys=[1, 1, 2, 1, 2, 2, 1, 2, 1, 2, 2, 1])
+    plans = [plan_of(text, matcher) for text, matcher in QUERIES]
+    return [matches_of(plan, prepare(plan, events).cut(4)) for plan in plans]
+
+
+def elsewhere(script=SCRIPT, **environment):
+    """Run a script in a Python of its own and return what it prints."""
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], env={**kept, "PYTHONPATH": path, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def expected():
+    return json.loads(json.dumps(answers()))
+
+
+def test_plain_python_finds_the_same():
+    assert elsewhere(NUMBA_DISABLE_JIT="1") == expected()
+
+
+@pytest.mark.long
+def test_kernels_stay_inside_their_arrays(tmp_path):
+    assert elsewhere(NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path)) == expected()
+
+
+@pytest.mark.long
+def test_kernels_compile_where_no_cache_can_be_written():
+    assert elsewhere(NUMBA_CACHE_DIR=NOWHERE, HOME=NOWHERE, XDG_CACHE_HOME=NOWHERE, TMPDIR=NOWHERE) == expected()
+
+
+SMALL = "import json; from eventide.match import jit; print(json.dumps([jit._CACHED, jit.kernel(lambda x: x + 1)(1)]))"
+
+
+def test_a_cache_directory_that_cannot_be_written_is_done_without():
+    assert elsewhere(SMALL, NUMBA_CACHE_DIR=NOWHERE) == [False, 2]
+
+
+def test_a_home_that_cannot_be_written_is_done_without():
+    assert elsewhere(SMALL, HOME=NOWHERE, XDG_CACHE_HOME=NOWHERE, TMPDIR=NOWHERE)[1] == 2
+
+
+def test_nothing_that_can_be_written_at_all_is_no_error():
+    nowhere = (
+        "import pathlib, tempfile\n"
+        "def fail(*_): raise FileNotFoundError\n"
+        "def homeless(*_): raise RuntimeError\n"
+        "tempfile.gettempdir = fail; pathlib.Path.home = homeless\n"
+    )
+    assert elsewhere(nowhere + SMALL, XDG_CACHE_HOME=NOWHERE) == [False, 2]
+
+
+def test_kernels_of_another_version_are_not_taken_from_the_cache(tmp_path):
+    show = "import json; from eventide.match import jit; import numba; print(json.dumps([numba.config.CACHE_DIR, jit._sources()]))"
+    directory, version = elsewhere(show, NUMBA_CACHE_DIR=str(tmp_path))
+    assert directory == str(tmp_path / version)

@@ -1,0 +1,199 @@
+"""What only the Spark runtime has: distribution, laziness, schemas, and results that do not depend on how the data is cut."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pytest
+
+import eventide as et
+from eventide.plan.plan import make_plan
+from eventide.runtime.spark_batch import SparkSource, distribute
+
+SIZE = 3_000
+
+
+def trades(seed: int = 0, size: int = SIZE, keys: int = 7) -> pa.Table:
+    generator = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "ts": np.sort(generator.integers(-5_000, 4 * size, size)),
+            "seq": np.arange(size),
+            "kind": generator.choice(list("ABCDEF"), size),
+            "key": generator.integers(0, keys, size),
+            "x": generator.integers(0, 50, size),
+        }
+    )
+
+
+def given(data, **roles):
+    return et.events(data, time="ts", type="kind", tie_break="seq", **roles)
+
+
+def as_frame(spark, table: pa.Table):
+    return spark.createDataFrame(table.to_pandas())
+
+
+def plain(value):
+    if isinstance(value, list):
+        return tuple(plain(item) for item in value)
+    if isinstance(value, dict):
+        return tuple((name, plain(item)) for name, item in value.items())
+    return value
+
+
+def local_rows(query: str, table: pa.Table):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", et.EventideWarning)
+        return sorted(map(plain, et.query(query).match(given(table)).to_pylist()))
+
+
+def spark_rows(query: str, frame, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", et.EventideWarning)
+        found = et.query(query).match(given(frame), **options).collect()
+    return sorted(plain(row.asDict(recursive=True)) for row in found)
+
+
+def distribution_of(query: str, frame):
+    events = given(frame)
+    source = events.source.with_streams({"stream": (events.source, events.schema)})
+    plan = make_plan(et.query(query).model, {"stream": events.schema}, source.describe)
+    return distribute(plan, None, 4)
+
+
+QUERIES = [
+    "SELECT * WHERE A ; B+ ; C PARTITION BY key WITHIN 60",
+    "SELECT * WHERE A ; B ; C WITHIN 20",
+    "SELECT * WHERE A ; B ; NOT D WITHIN 12",
+    "SELECT * WHERE NOT D ; A ; B WITHIN 12",
+    "SELECT * WHERE A AS a ; B+ AS b ; C AS c FILTER a.x < b.x AND b.x < NEXT(b.x) WITHIN 40 SLIDE 10",
+    "SELECT * WHERE A AS a ; B AS b FILTER a.key = b.key WITHIN 60",
+    "SELECT MAX * WHERE A ; B+ ; C PARTITION BY key WITHIN 12 events",
+    "SELECT * WHERE A : B WITHIN 9 events",
+    "SELECT * WHERE A ; B ; C PARTITION BY key WITHIN 90 CONSUME BY ANY",
+    "SELECT a.x AS low, SUM(b.x) AS total, AVG(b.x) AS mean, MAX(b.x) AS top, key WHERE A AS a ; B+ AS b PARTITION BY key WITHIN 30",
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_spark_finds_what_the_embedded_engine_finds(spark, query):
+    table = trades()
+    expected = local_rows(query, table)
+    assert expected
+    assert spark_rows(query, as_frame(spark, table)) == expected
+
+
+@pytest.mark.parametrize("partitions", [1, 5])
+@pytest.mark.parametrize("rows_of_a_batch", [1, 1000])
+def test_the_result_does_not_depend_on_partitions_or_batches(spark, partitions, rows_of_a_batch):
+    table = trades(seed=3, size=600)
+    query = "SELECT * WHERE A ; B+ ; C PARTITION BY key WITHIN 60"
+    name, batch = "spark.sql.shuffle.partitions", "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = {setting: spark.conf.get(setting) for setting in (name, batch)}
+    try:
+        spark.conf.set(name, str(partitions))
+        spark.conf.set(batch, str(rows_of_a_batch))
+        shuffled = as_frame(spark, table).repartition(3, "x")
+        assert spark_rows(query, shuffled) == local_rows(query, table)
+    finally:
+        for setting, value in before.items():
+            spark.conf.set(setting, value)
+
+
+def test_a_hot_key_is_matched_like_any_other(spark):
+    table = trades(seed=4)
+    skewed = table.set_column(3, "key", pa.array(np.where(np.arange(SIZE) % 50 == 0, np.arange(SIZE) % 7, 3)))
+    query = "SELECT * WHERE A ; B ; C PARTITION BY key WITHIN 12"
+    assert spark_rows(query, as_frame(spark, skewed)) == local_rows(query, skewed)
+
+
+@pytest.mark.parametrize("slices", [2, 5])
+def test_slices_together_are_the_whole_result(spark, slices):
+    table = trades(seed=5, size=400)
+    query = "SELECT * WHERE A ; B+ ; C PARTITION BY key WITHIN 90"
+    assert spark_rows(query, as_frame(spark, table), slices=slices) == local_rows(query, table)
+
+
+def test_an_exploding_query_without_a_key_is_sliced_by_itself(spark):
+    table = trades(seed=6, size=60)
+    frame = as_frame(spark, table)
+    query = "SELECT * WHERE A ; B+ ; C WITHIN 30 events"
+    assert distribution_of(query, frame).name == "slices"
+    assert spark_rows(query, frame) == local_rows(query, table)
+
+
+def test_distribution_follows_the_query(spark):
+    frame = as_frame(spark, trades(size=10))
+    assert distribution_of("SELECT * WHERE A ; B PARTITION BY key", frame).name == "by key"
+    assert distribution_of("SELECT * WHERE A ; B WITHIN 10", frame).name == "time slabs"
+    assert distribution_of("SELECT * WHERE A ; B WITHIN 10 events", frame).name == "one task"
+    assert distribution_of("SELECT * WHERE A ; B PARTITION BY key CONSUME BY ANY", frame).name == "one task"
+
+
+def test_slices_are_refused_where_matches_are_compared(spark):
+    with pytest.raises(et.BindError, match="SLICES_NOT_SOUND"):
+        et.query("SELECT NEXT * WHERE A ; B WITHIN 5").match(given(as_frame(spark, trades(size=10))), slices=2)
+
+
+def test_nothing_runs_before_the_result_is_asked_for(spark):
+    broken = as_frame(spark, trades(size=10)).selectExpr("*", "assert_true(ts < -9999999, 'it ran') AS checked")
+    found = et.query("SELECT * WHERE A ; B WITHIN 10").match(given(broken))
+    assert found.columns == ["match_start", "match_end", "A", "B"]
+
+
+def test_the_schema_is_known_before_anything_runs(spark):
+    events = given(as_frame(spark, trades(size=10)))
+    schema = et.query("SELECT a.x, COUNT(b) AS n, AVG(b.x) AS mean, b WHERE A AS a ; B+ AS b WITHIN 9").output_schema(events)
+    assert [(field.name, field.dataType.simpleString()) for field in schema][:3] == [
+        ("x", "bigint"),
+        ("n", "bigint"),
+        ("mean", "double"),
+    ]
+    assert schema["b"].dataType.simpleString().startswith("array<struct<ts:bigint,seq:bigint")
+
+
+def test_counting_agrees_with_the_embedded_engine(spark):
+    table = trades(seed=8, size=900)
+    for query in ("SELECT * WHERE A ; B+ ; C PARTITION BY key WITHIN 60", "SELECT * WHERE A AS a ; B AS b FILTER a.key = b.key WITHIN 30"):
+        expected = sorted(map(plain, et.query(query).count(given(table)).to_pylist()))
+        counted = et.query(query).count(given(as_frame(spark, table))).collect()
+        assert sorted(plain(row.asDict()) for row in counted) == expected
+
+
+def test_limit_keeps_the_matches_that_end_first(spark):
+    table = trades(seed=9, size=500)
+    query = "SELECT * WHERE A ; B ; C PARTITION BY key WITHIN 60"
+    found = spark_rows(f"{query} LIMIT 12", as_frame(spark, table))
+    everything = local_rows(query, table)
+    ends = sorted(dict(row)["match_end"] for row in everything)
+    assert len(found) == 12
+    assert set(found) <= set(everything)
+    assert sorted(dict(row)["match_end"] for row in found) == ends[:12]
+
+
+def test_a_cap_on_matches_stops_the_run_with_its_reason(spark):
+    from pyspark.errors import PySparkException
+
+    found = et.query("SELECT * WHERE A ; B+ ; C").match(given(as_frame(spark, trades(size=300))), max_matches=10)
+    with pytest.raises(PySparkException, match="TOO_MANY_MATCHES"):
+        found.collect()
+
+
+def test_a_stream_is_refused_with_a_hint(spark):
+    stream = spark.readStream.format("rate").load()
+    with pytest.raises(et.BindError, match="STREAMING_INPUT"):
+        SparkSource.of(stream)
+
+
+def test_several_streams_are_merged_in_the_order_of_time(spark):
+    table = trades(seed=11, size=300)
+    first = table.filter(pa.compute.equal(table["kind"], "A"))
+    others = table.filter(pa.compute.not_equal(table["kind"], "A"))
+    query = et.query("SELECT * FROM S1, S2 WHERE S1>A AS a ; S2>B AS b WITHIN 20")
+    expected = sorted(map(plain, query.match(S1=given(first), S2=given(others)).to_pylist()))
+    found = query.match(S1=given(as_frame(spark, first)), S2=given(as_frame(spark, others))).collect()
+    assert sorted(plain(row.asDict(recursive=True)) for row in found) == expected
