@@ -41,7 +41,8 @@ def update_seconds(masks: np.ndarray, window: int, keys: int, repeat: int = 3) -
         for begin in range(0, len(masks), BATCH):
             end = min(begin + BATCH, len(masks))
             clock = np.arange(begin, end)
-            batch = EventBatch(masks[begin:end], clock, clock - window, slot=slots[begin:end], home=np.zeros(end - begin, np.uint8))
+            nowhere = np.zeros(end - begin, np.uint8)
+            batch = EventBatch(masks[begin:end], clock, clock - window, slot=slots[begin:end], home=nowhere)
             started = time.perf_counter()
             for _found in matcher.advance(batch):
                 pass
@@ -105,7 +106,7 @@ def memory(events: int = 100_000_000) -> list[Figure]:
         clock = np.arange(begin, begin + BATCH)
         for _found in matcher.advance(EventBatch(masks, clock, clock - 10_000, home=np.zeros(BATCH, np.uint8))):
             pass
-        rows, nodes = len(matcher.keep()), matcher._nodes.label.shape[0]
+        rows, nodes = len(matcher.keep()), matcher.arena_size()
         if number * BATCH < events // 10:
             early_nodes, early_rows = max(early_nodes, nodes), max(early_rows, rows)
         else:

@@ -64,7 +64,7 @@ def pipelines(events: int = 5_000_000, keys: int = 10_000) -> list[Figure]:
             given = et.events(spark.read.parquet(str(source)), time="ts", type="kind", tie_break="seq")
             merged = given.source.with_streams({"stream": (given.source, given.schema)})
             plan = make_plan(query.model, {"stream": given.schema}, merged.describe)
-            _, prepared = merged._prepared(plan, distribute(plan, None, 1))
+            _, prepared = merged.prepared(plan, distribute(plan, None, 1))
             prepared.mapInArrow(lambda batches: batches, prepared.schema).write.mode("overwrite").parquet(str(folder / "floor"))
 
         def run_local() -> None:

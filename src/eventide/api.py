@@ -55,7 +55,7 @@ def events(
             raise BindError(
                 "MISSING_COLUMN",
                 f"The events have no column {name} for their {role.replace('_', '-')}.",
-                hint=did_you_mean(name, columns),
+                hint=did_you_mean(str(name), columns),
             )
     _refuse_columns(columns)
     if columns[time] not in (Kind.TIMESTAMP, Kind.DATE, Kind.INTEGER):
@@ -66,7 +66,8 @@ def events(
         )
     if time_unit is not None and time_unit not in TIME_UNITS:
         raise BindError("BAD_TIME_UNIT", f"There is no time unit {time_unit}.", hint=did_you_mean(time_unit, TIME_UNITS))
-    schema = StreamSchema(columns, time, type, tie_break, None if types is None else tuple(types), time_unit)
+    declared = (types,) if isinstance(types, str) else None if types is None else tuple(types)
+    schema = StreamSchema(columns, time, type, tie_break, declared, time_unit)
     return Events(source, schema)
 
 
@@ -123,8 +124,8 @@ class Query:
     def count(self, events: Events | None = None, /, *, matcher: str | None = None, **streams: Events) -> Any:
         """Return the number of matches of each key, without enumerating them where the query allows it.
 
-        The columns are the PARTITION BY attributes, `matches` (exact, as a string of digits, for it can be larger than any integer type)
-        and `matches_approx` (a double).
+        The columns are the PARTITION BY attributes, `matches` (exact, as a string of digits, for it can be larger than any
+        integer type) and `matches_approx` (a double). LIMIT does not apply.
 
         >>> import pyarrow as pa
         >>> table = pa.table({"ts": range(102), "kind": ["A"] + ["B"] * 100 + ["C"]})

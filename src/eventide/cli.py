@@ -78,7 +78,7 @@ StreamOption = Annotated[
 TimeOption = Annotated[str, typer.Option("--time", help="The column with the event time.")]
 TypeOption = Annotated[str | None, typer.Option("--type", help="The column with the event type.")]
 TieBreakOption = Annotated[str | None, typer.Option("--tie-break", help="The column that orders events of equal time.")]
-TimeUnitOption = Annotated[str | None, typer.Option("--time-unit", help="Unit of an integer time column: s, ms, us, ns.")]
+TimeUnitOption = Annotated[str | None, typer.Option("--time-unit", help="Unit of an integer time column: s, ms or us.")]
 InputFormatOption = Annotated[Format | None, typer.Option("--input-format", help="When the suffix does not say it.")]
 OutputFormatOption = Annotated[Format | None, typer.Option("--output-format", help="When the suffix does not say it.")]
 SparkConfOption = Annotated[

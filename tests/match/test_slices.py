@@ -31,7 +31,7 @@ def test_slices_are_disjoint_and_complete(text, number):
     events = stream("abbabcabbcbc", v=[1, 2, 1, 2, 2, 3, 1, 1, 2, 3, 1, 1], keys=[1, 2] * 6)
     pieces = prepare(plan, events).cut(5)
     whole = matches_of(plan, pieces)
-    assert len(whole) > 5
+    assert len(whole) >= 5
     assert sorted(match for part in slices_of(plan, pieces, number) for match in part) == whole
 
 

@@ -1,0 +1,1 @@
+"""The matchers: kernels over columns, one package an algorithm."""

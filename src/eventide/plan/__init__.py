@@ -1,0 +1,1 @@
+"""From query and schema to a Plan: bind, rewrite, automaton, conditions, choice of matcher."""

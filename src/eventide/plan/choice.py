@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
 from eventide.pattern import Consumption, Selector, Strategy
-from eventide.plan.structure import Chain, Choice as Alternatives, Loop, Mix, Node, One
+from eventide.plan.structure import Chain, Loop, Mix, Node, One
+from eventide.plan.structure import Choice as Alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,10 +72,11 @@ def explodes(query: Query, root: Node) -> tuple[str, ...]:
     """Return a warning for a query whose matches may grow exponentially with nothing to stop them."""
     unbounded = query.window is None and query.limit is None and query.consumption is Consumption.NONE
     if unbounded and loops_freely(root) and query.selector is not Selector.STRICT:
-        return (
+        warning = (
             "The pattern repeats with skip-till-any and has neither WITHIN nor LIMIT: the number of matches can double with "
-            "every event. Add WITHIN or LIMIT, set max_matches, or use count().",
+            "every event. Add WITHIN or LIMIT, set max_matches, or use count()."
         )
+        return (warning,)
     return ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from struct import pack, unpack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
 
@@ -13,11 +13,19 @@ from eventide.errors import BindError
 from eventide.match.programs import MAX_SLOTS, STACK, Op
 from eventide.plan.evaluable import describe_at
 from eventide.plan.expressions import check_kinds, require_boolean, single_event
-from eventide.plan.references import ALL_EVENTS, Reference, function_kind, references, span_of
+from eventide.plan.references import (
+    ALL_EVENTS,
+    Reference,
+    function_kind,
+    only_bare,
+    references,
+    single_event_parts,
+    span_of,
+)
 from eventide.plan.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from eventide.plan.schema import StreamSchema
 
@@ -51,7 +59,7 @@ _ENCODINGS = {
 }
 
 
-class OpaqueCondition(Exception):
+class OpaqueCondition(Exception):  # noqa: N818 - it is a finding, caught by the planner
     """The condition calls something no kernel knows."""
 
     def __init__(self, node: exp.Expr) -> None:
@@ -161,42 +169,6 @@ class ConditionCompiler:
         return self.strings.index(value)
 
 
-def only_bare(tree: exp.Expression) -> str | None:
-    """Return the one variable whose bare attributes are all that the expression reads, or None."""
-    variables = set()
-    pending = [tree]
-    while pending:
-        node = pending.pop()
-        if function_kind(node) is not None:
-            return None
-        if isinstance(node, exp.Column):
-            variables.add(node.table)
-        else:
-            pending.extend(node.iter_expressions())
-    return variables.pop() if len(variables) == 1 else None
-
-
-def _is_branch(node: exp.Expression) -> bool:
-    # The branches of a CASE are conditions and values of their own; IF as a function is one value.
-    return isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
-
-
-def single_event_parts(tree: exp.Expression) -> Iterator[exp.Expression]:
-    """Yield the largest parts that read one event only, arguments of set functions included."""
-    pending = [tree]
-    while pending:
-        node = pending.pop()
-        kind = function_kind(node)
-        if kind is not None:
-            argument = node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
-            if not isinstance(argument, exp.Star) and not (isinstance(argument, exp.Column) and not argument.table):
-                yield argument
-        elif only_bare(node) is not None and not _is_branch(node):
-            yield node
-        else:
-            pending.extend(node.iter_expressions())
-
-
 _COMPARE: dict[type[exp.Expr], tuple[Op, Op, bool]] = {
     exp.EQ: (Op.EQ_I, Op.EQ_F, False),
     exp.NEQ: (Op.NE_I, Op.NE_F, False),
@@ -255,7 +227,7 @@ class _Emitter:
         if both or mixed:
             raise BindError(
                 "NEXT_AND_PREV",
-                f"PREV of {sorted(both or mixed)[0]} cannot be combined with NEXT or an aggregate of it in one condition.",
+                f"PREV of {min(both or mixed)} cannot be combined with NEXT or an aggregate of it in one condition.",
                 text=text,
                 span=span_of(self.tree),
                 hint="Split it into several conditions joined by AND.",
@@ -311,7 +283,7 @@ class _Emitter:
             return handler(node)
         if isinstance(node, tuple(_COMPARE)):
             return self._compare(node)
-        if isinstance(node, tuple(_ARITHMETIC)) or isinstance(node, exp.Div):
+        if isinstance(node, (*_ARITHMETIC, exp.Div)):
             return self._calculate(node)
         raise OpaqueCondition(node)
 
@@ -320,7 +292,7 @@ class _Emitter:
             exp.Paren: lambda node: self._emit(node.this),
             exp.Literal: self._literal,
             exp.Boolean: lambda node: self._whole(int(node.this)),
-            exp.Null: lambda node: self._null(),
+            exp.Null: lambda _: self._null(),
             exp.Neg: self._negate,
             exp.Abs: self._absolute,
             exp.And: lambda node: self._logic(node, Op.AND),
@@ -518,4 +490,4 @@ class _Emitter:
 class _Choice(exp.Case):
     """A two-way choice made while a CASE or COALESCE is taken apart."""
 
-    arg_types = {"this": True, "true": True, "false": True}
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "true": True, "false": True}

@@ -112,9 +112,7 @@ class Labelling:
         programs = [*joining, *self.conditions, *(c for group in self.absence_conditions for c in group)]
         pairs: list[list[tuple[int, int]]] = [[] for _ in labels]
         wholes: list[list[int]] = [[] for _ in labels]
-        closing = [
-            number for number, condition in enumerate(self.conditions) if condition.sets or condition.so_far or not condition.slots
-        ]
+        closing = [number for number, c in enumerate(self.conditions) if c.sets or c.so_far or not c.slots]
         done = np.zeros((len(closing), len(labels)), np.uint8)
         for index, label in enumerate(labels):
             own = frozenset(label.variables)
@@ -128,7 +126,7 @@ class Labelling:
                             others.append(variable)
                         if variable in own and all(other in reached for other in others):
                             pairs[index].append((number, slot))
-                elif self._decided(condition, own, open_side):
+                elif self._decided(condition, open_side):
                     wholes[index].append(number)
                     if not self.forward:
                         done[closing.index(number), index] = 1
@@ -164,16 +162,13 @@ class Labelling:
                 slots[number, slot] = 0 if variable == program.outside else self.variables[variable]
         return slots
 
-    def _decided(self, condition: Compiled, own: frozenset[str], open_side: frozenset[str]) -> bool:
+    def _decided(self, condition: Compiled, open_side: frozenset[str]) -> bool:
         """Return whether an event with this label decides a condition that reads sets."""
         if not self.forward:
             # Growing backwards, sets and instances are known when none of their variables can take an earlier event.
             read = {variable for variable, _ in condition.sets} | set(condition.slots)
             return not read & open_side
-        if any(variable in open_side for variable, kind in condition.sets if kind != "first"):
-            return False
-        # An instance is new when a bare event joins or when a set has just become final.
-        return True
+        return not any(variable in open_side for variable, kind in condition.sets if kind != "first")
 
     def _joining(self, condition: Compiled) -> Compiled:
         """Return the version that is run when events join: growing forwards, FIRST without an event is not judged yet."""

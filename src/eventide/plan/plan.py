@@ -106,6 +106,11 @@ class Plan:
         return tuple(self.checked_absences.index(index) for index in self.bound.trailing)
 
     @property
+    def gaps_checked(self) -> bool:
+        """Whether absences between events are checked on found matches."""
+        return bool(set(self.checked_absences) - set(self.bound.leading) - set(self.bound.trailing))
+
+    @property
     def forbidden_bits(self) -> tuple[int, ...]:
         """The bit of each absence that is checked on matches."""
         return tuple(self.bound.absences[index].bit for index in self.checked_absences)
@@ -135,7 +140,8 @@ class Plan:
 
     def told_apart(self) -> frozenset[str]:
         """Return the variables that labels must tell apart; forgetting the others shares their matches."""
-        if self.keep is not Keep.ALL or self.choice.forward:
+        if self.keep is not Keep.ALL or self.choice.forward or self.gaps_checked:
+            # Between which events a gap lies must be seen, whether or not their variables are shown.
             return frozenset(v for occurrence in self.bound.occurrences for v in occurrence.variables)
         return frozenset(self.variables) | self.output.needs
 
@@ -173,8 +179,7 @@ class Plan:
         """Whether different paths of the automaton can show the same match."""
         labels = set(self.occurrence_labels())
         shown = [self.output.kept & frozenset(label) for label in labels if label]
-        gaps_checked = set(self.checked_absences) - set(self.bound.leading) - set(self.bound.trailing)
-        return len(set(shown)) != len(shown) or frozenset() in shown or bool(gaps_checked)
+        return len(set(shown)) != len(shown) or frozenset() in shown or self.gaps_checked
 
 
 def make_plan(

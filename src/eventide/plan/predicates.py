@@ -45,10 +45,11 @@ def assign_predicates(
         _check_source(member, streams, text)
         conditions = []
         for condition in member.conditions:
-            if schema is not None:
+            if schema is None:
+                conditions.append(condition)
+            else:
                 require_boolean(condition, check_kinds(condition, schema, text), text)
-                condition = single_event(condition, schema, text)
-            conditions.append(condition)
+                conditions.append(single_event(condition, schema, text))
         predicate = Predicate(member.stream, member.type, tuple(conditions))
         key = predicate.key()
         if key not in numbers:

@@ -178,3 +178,39 @@ def _function_reference(node: exp.Expression, kind: str, text: str | None) -> Re
             hint=f"Write {name}(x.attribute).",
         )
     return Reference(kind, variables.pop(), argument, node)
+
+
+def only_bare(tree: exp.Expression) -> str | None:
+    """Return the one variable whose bare attributes are all that the expression reads, or None."""
+    variables = set()
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        if function_kind(node) is not None:
+            return None
+        if isinstance(node, exp.Column):
+            variables.add(node.table)
+        else:
+            pending.extend(node.iter_expressions())
+    return variables.pop() if len(variables) == 1 else None
+
+
+def _is_branch(node: exp.Expression) -> bool:
+    # The branches of a CASE are conditions and values of their own; IF as a function is one value.
+    return isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
+
+
+def single_event_parts(tree: exp.Expression) -> Iterator[exp.Expression]:
+    """Yield the largest parts that read one event only, arguments of set functions included."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        kind = function_kind(node)
+        if kind is not None:
+            argument = node.expressions[0] if isinstance(node, exp.Anonymous) else node.this
+            if not isinstance(argument, exp.Star) and not (isinstance(argument, exp.Column) and not argument.table):
+                yield argument
+        elif only_bare(node) is not None and not _is_branch(node):
+            yield node
+        else:
+            pending.extend(node.iter_expressions())

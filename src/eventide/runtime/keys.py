@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -135,7 +136,7 @@ class InterleavedKeys(KeyTracker):
 
 def _hashable(value: object) -> object:
     # NaN equals itself as a key.
-    return "NaN" if isinstance(value, float) and value != value else value
+    return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
 def changes(keys: pa.Table) -> npt.NDArray[np.bool_]:

@@ -118,7 +118,7 @@ class LocalSource(Source):
         tables = {}
         for name, (source, schema) in streams.items():
             assert isinstance(source, LocalSource)
-            tables[name] = (schema, source._table)
+            tables[name] = (schema, source._table)  # noqa: SLF001 - the same class
         return LocalSource(tables, self._table)
 
     def describe(self, trees: Sequence[exp.Expression]) -> list[Kind]:

@@ -89,6 +89,7 @@ class SparkDialect(Dialect):
     name = "spark"
 
     def micros(self, sql: str, kind: Kind) -> str:
+        """Return an expression for a time as microseconds since 1970."""
         if kind is Kind.DATE:
             return f"CAST(unix_date({sql}) AS BIGINT) * 86400000000"
         return f"unix_micros(CAST({sql} AS TIMESTAMP))"
@@ -99,7 +100,8 @@ class DuckDialect(Dialect):
 
     name = "duckdb"
 
-    def micros(self, sql: str, kind: Kind) -> str:
+    def micros(self, sql: str, kind: Kind) -> str:  # noqa: ARG002 - one function fits all kinds of time here
+        """Return an expression for a time as microseconds since 1970."""
         return f"epoch_us({sql})"
 
 
@@ -167,12 +169,11 @@ def prepared_columns(plan: Plan, layout: Layout, dialect: Dialect) -> list[tuple
         schema = next(s for _, s in plan.streams if plan.window.attribute in s.columns)
         kind = schema.columns[plan.window.attribute]
         sql = dialect.quote(plan.window.attribute)
-        columns.append(
-            (
-                layout.attribute,
-                f"CAST({sql} AS BIGINT)" if kind is Kind.INTEGER else f"CAST({sql} AS DOUBLE)" if kind.numeric else dialect.micros(sql, kind),
-            )
-        )
+        if kind.numeric:
+            measured = f"CAST({sql} AS {'BIGINT' if kind is Kind.INTEGER else 'DOUBLE'})"
+        else:
+            measured = dialect.micros(sql, kind)
+        columns.append((layout.attribute, measured))
     columns.append((layout.mask, mask_sql(plan, dialect)))
     columns.extend((name, value_sql(value, dialect)) for name, value in zip(layout.values, plan.values, strict=True))
     columns.extend((name, dialect.sql(tree)) for name, tree in zip(layout.payload, plan.output.payload, strict=True))

@@ -11,7 +11,6 @@ import pyarrow as pa
 from eventide.errors import BindError, DataError
 from eventide.plan.output import Slot, SlotKind
 
-
 if TYPE_CHECKING:
     from eventide.match.enumeration import Found
     from eventide.plan.labelling import Labelling

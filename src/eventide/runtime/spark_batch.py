@@ -134,8 +134,14 @@ class SparkSource(Source):
 
     def match(self, plan: Plan, options: Options) -> DataFrame:
         """Return the matches as a lazy DataFrame."""
-        found, _ = self._found(plan, options)
-        return self._finish(plan, found)
+        distribution = distribute(plan, options.slices, self._default_slices())
+        if distribution.name == "one task" and plan.window is None:
+            warnings.warn(
+                "The query has neither PARTITION BY nor a window that cuts the stream, so one task does all the matching.",
+                EventideWarning,
+                stacklevel=3,
+            )
+        return self._finish(plan, self._found(plan, options, distribution))
 
     def count(self, plan: Plan) -> DataFrame:
         """Count the matches of each key."""
@@ -143,7 +149,7 @@ class SparkSource(Source):
         if distribution.slab is not None or distribution.slices > 1 or (plan.derived_keys and not plan.keys):
             # Counts of parts would have to be added up, and they can be larger than any type that Spark adds.
             distribution = Distribution("one task", "counts of an unkeyed query")
-        layout, prepared = self._prepared(plan, distribution, whole_groups=True)
+        layout, prepared = self.prepared(plan, distribution, whole_groups=True)
         keys = [st.StructField(name, prepared.schema[name].dataType) for name in layout.keys[: len(plan.keys)]]
         counts = [st.StructField(MATCHES, st.StringType()), st.StructField(APPROXIMATE, st.DoubleType())]
         counted = prepared.mapInArrow(_count_function(plan, layout), st.StructType([*keys, *counts]))
@@ -151,13 +157,13 @@ class SparkSource(Source):
 
     def output_schema(self, plan: Plan) -> st.StructType:
         """Return the schema of the result."""
-        return self.match(plan, Options()).schema
+        distribution = distribute(plan, None, self._default_slices())
+        return self._finish(plan, self._found(plan, Options(), distribution)).schema
 
     def physical(self, plan: Plan) -> str | None:
         """Return how the events are distributed and Spark's own plan."""
         distribution = distribute(plan, None, self._default_slices())
-        frame = self.match(plan, Options())
-        explained = _captured_explain(frame)
+        explained = _captured_explain(self._finish(plan, self._found(plan, Options(), distribution)))
         return f"distribution: {distribution.name} ({distribution.reason})\n{explained}"
 
     def _default_slices(self) -> int:
@@ -187,7 +193,7 @@ class SparkSource(Source):
         order.append(ARRIVAL)
         return order
 
-    def _prepared(
+    def prepared(
         self, plan: Plan, distribution: Distribution, *, whole_groups: bool = False
     ) -> tuple[Layout, DataFrame]:
         """Return the prepared events, spread and sorted; `whole_groups` keeps all of a PARTITION BY group in one task."""
@@ -217,18 +223,10 @@ class SparkSource(Source):
         ordered = spread.sortWithinPartitions(*(sf.col(name).asc_nulls_first() for name in (*sliced, *keys, *order)))
         return layout, ordered.select(*sliced, *layout.columns())
 
-    def _found(self, plan: Plan, options: Options) -> tuple[DataFrame, Distribution]:
-        distribution = distribute(plan, options.slices, self._default_slices())
-        layout, prepared = self._prepared(plan, distribution)
-        if distribution.name == "one task" and plan.window is None:
-            warnings.warn(
-                "The query has neither PARTITION BY nor a window that cuts the stream, so one task does all the matching.",
-                EventideWarning,
-                stacklevel=5,
-            )
-        stage_options = StageOptions(options.max_matches, distribution.slices)
-        run = _match_function(plan, layout, stage_options)
-        return prepared.mapInArrow(run, found_schema(plan, layout, prepared.schema)), distribution
+    def _found(self, plan: Plan, options: Options, distribution: Distribution) -> DataFrame:
+        layout, prepared = self.prepared(plan, distribution)
+        run = _match_function(plan, layout, StageOptions(options.max_matches, distribution.slices))
+        return prepared.mapInArrow(run, found_schema(plan, layout, prepared.schema))
 
     def _finish(self, plan: Plan, found: DataFrame) -> DataFrame:
         condition = finish_filter(plan, DIALECT)

@@ -1,8 +1,8 @@
 """An equality that ties all events of a match to one value becomes a partition key.
 
 `a.id = b.id AND b.id = c.id` means that a match only ever holds events of one id, so each id can be matched alone. That is
-the same result only where events of other ids could not have mattered: no contiguity (they break it), no windows that count events,
-no consumption, no part that may be missing (its equality would be void), and every NOT tied to the same value.
+the same result only where events of other ids could not have mattered: no contiguity (they break it), no windows that count
+events, no consumption, no part that may be missing (its equality would be void), and every NOT tied to the same value.
 """
 
 from __future__ import annotations
