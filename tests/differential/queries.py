@@ -93,7 +93,7 @@ def _ceql_trial(rng: Random) -> Trial:
     keys = (*(("case_id",) if by_case else ()), *(("k",) if rng.random() < 0.15 else ()))
     query = Query(
         pattern,
-        output=_output(rng, pattern, keys) if rng.random() < 0.3 else None,
+        output=_output(rng, pattern, keys, counted=opaque) if rng.random() < 0.3 else None,
         selector=rng.choices(SELECTORS, (1, 0, 0, 0, 0, 1) if opaque else (8, 1, 2, 2, 2, 2))[0],
         streams=tuple(Name(stream) for stream in streams),
         partition_by=tuple(Name(key) for key in keys),
@@ -132,10 +132,10 @@ def _window(rng: Random, *, several_streams: bool) -> Window | None:
     return None
 
 
-def _output(rng: Random, pattern: Pattern, keys: tuple[str, ...]) -> tuple[OutputItem, ...]:
+def _output(rng: Random, pattern: Pattern, keys: tuple[str, ...], *, counted: bool) -> tuple[OutputItem, ...]:
     variables = bound_variables(pattern)
     several = several_events(pattern)
-    items = []
+    items = ["COUNT(*)"] if counted else []
     for _ in range(rng.choice((1, 1, 2, 3))):
         variable = rng.choice(variables)
         choices = [

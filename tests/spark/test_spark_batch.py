@@ -166,7 +166,7 @@ def test_counting_agrees_with_the_embedded_engine(spark):
 
 def test_limit_keeps_the_matches_that_end_first(spark):
     table = trades(seed=9, size=500)
-    query = "SELECT * WHERE A ; B ; C PARTITION BY key WITHIN 60"
+    query = "SELECT * WHERE A ; B ; C PARTITION BY key WITHIN 900"
     found = spark_rows(f"{query} LIMIT 12", as_frame(spark, table))
     everything = local_rows(query, table)
     ends = sorted(dict(row)["match_end"] for row in everything)

@@ -95,6 +95,7 @@ class OutputBinder:
         self.plan = OutputPlan()
         self._slots: dict[Slot, int] = {}
         self._payload: dict[str, int] = {}
+        self._refined: set[str] = set()
         self._known = {v for occurrence in bound.occurrences for v in occurrence.variables if "@" not in v}
         self._keys = {name.text.lower(): number for number, name in enumerate(query.partition_by)}
 
@@ -104,6 +105,7 @@ class OutputBinder:
             self._bind_star()
         else:
             self._bind_items(self.query.output)
+            self._refuse_forgotten()
         return self.plan
 
     def _bind_star(self) -> None:
@@ -126,6 +128,8 @@ class OutputBinder:
             wished.append(item.alias or _default_name(item.expression.tree))
         if ALL_EVENTS in kept:
             kept = (kept - {ALL_EVENTS}) | set(self.bound.variables)
+            # What is shown tells all bindings, those of types that have names of their own included.
+            self._refined = set()
         plain = [_plain_name(item.expression.tree) for item in items]
         for number, (item, tree) in enumerate(zip(items, trees, strict=True)):
             name = wished[number]
@@ -147,11 +151,27 @@ class OutputBinder:
         self.plan.kept = frozenset(kept)
         self.plan.needs |= frozenset(kept)
 
-    def refine(self, tree: exp.Expression) -> None:
-        """Add a condition that Finish applies to found matches; its variables are kept apart but not shown."""
+    def refine(self, tree: exp.Expression, single: set[str]) -> None:
+        """Add a condition that Finish applies to found matches; it is void where one of its `single` variables has no event."""
         replaced, variables = self._expression(tree)
+        for variable in sorted(single):
+            missing = exp.EQ(this=slot_column(self._slot(Slot(SlotKind.COUNT, variable))), expression=exp.Literal.number(0))
+            replaced = exp.or_(missing, replaced)
         self.plan.refine.append(replaced)
         self.plan.needs |= variables
+        self._refined |= variables
+
+    def _refuse_forgotten(self) -> None:
+        """Matches that became equal are one before Finish, so it could not tell which of them the condition kept."""
+        forgotten = sorted(self._refined - self.plan.kept - {ALL_EVENTS})
+        if forgotten:
+            raise BindError(
+                "OPAQUE_CONDITION",
+                f"A condition relates {forgotten[0]} to other events by a function that matching does not know, which does not "
+                f"work when SELECT leaves {forgotten[0]} out.",
+                text=self.text,
+                hint=f"Select {forgotten[0]} as well, or compute the values in columns of the events first.",
+            )
 
     def _item(self, item: OutputItem) -> tuple[exp.Expression, set[str]]:
         tree = item.expression.tree

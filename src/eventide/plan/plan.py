@@ -341,7 +341,12 @@ def _compile_conditions(
             simple = condition.scope is None and query.selector in (Selector.ALL, Selector.STRICT)
             if not simple or query.consumption is not Consumption.NONE or query.limit is not None:
                 raise _opaque_error(opaque, query, "with a selector, CONSUME BY, LIMIT or inside a nested FILTER") from None
-            output.refine(condition.tree)
+            if uses_strategy(bound.root, Strategy.NEXT):
+                raise _opaque_error(opaque, query, "under skip-till-next, where it says which events may be skipped") from None
+            single = {reference.variable for reference in condition.references if reference.kind == "bare"}
+            if any(reference.variable in single for reference in condition.references if reference.kind != "bare"):
+                raise _opaque_error(opaque, query, "with an aggregate so far") from None
+            output.refine(condition.tree, single)
             refined.append(condition.source)
     return compiled, refined
 

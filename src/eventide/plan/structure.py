@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eventide.pattern import Strategy
-
 if TYPE_CHECKING:
     from sqlglot import exp
 
     from eventide.errors import Span
+    from eventide.pattern import Strategy
 
 
 @dataclass
