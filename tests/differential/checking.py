@@ -6,6 +6,7 @@ import math
 import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
+from random import Random
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -14,25 +15,23 @@ import pyarrow as pa
 import eventide as et
 from differential.queries import Trial, simpler
 from differential.streams import Row, as_table, as_timestamp, in_time_order, make_stream
-from eventide.errors import BindError, EventideError, EventideWarning
-from eventide.pattern import Consumption, Selector
+from eventide.errors import EventideError, EventideWarning
+from eventide.pattern import Selector
 from eventide.reference.oracle import Columns, Match, admissible, matches_by_end
 from eventide.reference.output import output_rows
 from eventide.runtime.stage import MatchStage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from random import Random
-
-MOST_MATCHES = 4000
 
 
 @dataclass(frozen=True)
 class Way:
-    """How the engine runs: a forced matcher or None, and the seed of random cuts of the prepared events or None."""
+    """How the engine runs: a forced matcher or None, the seed of random cuts of the prepared events or None, or counting."""
 
     matcher: str | None = None
     cuts: int | None = None
+    counts: bool = False
 
 
 def make_events(rng: Random, trial: Trial, streams: int) -> list[Row]:
@@ -70,15 +69,18 @@ def find(trial: Trial, rows: list[Row], way: Way) -> pa.Table:
             given = {name: et.events(table, **roles) for name, table in tables.items()}
         else:
             given = {"events": et.events(as_table(rows, timestamps=trial.timestamps), **roles)}
+        if way.counts:
+            return query.count(matcher=way.matcher, **given)
         if way.cuts is None:
             return query.match(matcher=way.matcher, **given)
-        with mock.patch("eventide.runtime.local.MatchStage", _cutting(way.cuts)), mock.patch("eventide.runtime.stage.CHUNK_ROWS", 1):
+        with (
+            mock.patch("eventide.runtime.local.MatchStage", _cutting(way.cuts)),
+            mock.patch("eventide.runtime.stage.CHUNK_ROWS", 1),
+        ):
             return query.match(matcher=way.matcher, **given)
 
 
 def _cutting(seed: int) -> type[MatchStage]:
-    from random import Random
-
     rng = Random(seed)
     sizes = rng.choice(((1,), (2,), (3,), (7,), (1, 2, 3, 7, 20)))
 
@@ -128,11 +130,17 @@ class Expected:
         got = Counter(map(_shown, matches))
         return None if expected == got else _difference(expected, got)
 
+    def miscount(self, counted: pa.Table) -> str | None:
+        """Say how the number of matches of each key differs, or return None."""
+        keys = [name.text for name in self.trial.query.partition_by]
+        got = Counter({tuple(row[key] for key in keys): int(row["matches"]) for row in counted.to_pylist()})
+        kept = [group[:1] if self.trial.query.selector is Selector.ANY else group for group in self.groups]
+        expected = Counter(match.key for group in kept for match in group)
+        return None if +expected == +got else f"the counts differ: {dict(expected)} should be, {dict(got)} is"
+
     def _matches_of(self, produced: pa.Table) -> list[Match] | str:
         place = {row["id"]: index for index, row in enumerate(self.rows)}
-        rank = {
-            row["id"]: self._order(index) for index, row in enumerate(self.rows) if row["time"] is not None
-        }
+        rank = {row["id"]: self._order(index) for index, row in enumerate(self.rows) if row["time"] is not None}
         keys = [name.text for name in self.trial.query.partition_by]
         matches = []
         for row in produced.to_pylist():
@@ -164,7 +172,9 @@ class Expected:
         number = len(self.groups) if query.selector is Selector.ANY else len(self.matches)
         number = number if query.limit is None else min(number, query.limit)
         if got.total() != number or got - allowed:
-            return f"{number} rows of {sorted(allowed, key=repr)} should be there, but there are {sorted(got.elements(), key=repr)}"
+            return (
+                f"{number} rows of {sorted(allowed, key=repr)} should be there, but there are {sorted(got.elements(), key=repr)}"
+            )
         return None
 
 
@@ -192,10 +202,12 @@ def _difference(expected: Counter[Any], got: Counter[Any]) -> str:
 
 
 def ways_of(rng: Random, trial: Trial) -> list[Way]:
-    """Return the ways in which a trial is run: as planned, cut in pieces, and with the other matcher."""
+    """Return the ways in which a trial is run: as planned, cut in pieces, by runs, and counting only."""
     ways = [Way(), Way(None, rng.randrange(1 << 30))]
-    other = Way("runs", rng.randrange(1 << 30) if rng.random() < 0.5 else None)
-    return [*ways, other]
+    ways.append(Way("runs", rng.randrange(1 << 30) if rng.random() < 0.5 else None))
+    if trial.countable and trial.query.limit is None and rng.random() < 0.3:
+        ways.append(Way(counts=True))
+    return ways
 
 
 def outcome(trial: Trial, rows: list[Row], way: Way, expected: Expected | None = None) -> str | None:
@@ -207,7 +219,7 @@ def outcome(trial: Trial, rows: list[Row], way: Way, expected: Expected | None =
         return f"{type(error).__name__}: {error}"
     except Exception as error:  # noqa: BLE001 - any crash is a finding that wants its query and events
         return f"crash, {type(error).__name__}: {error}"
-    return expected.disagreement(produced)
+    return expected.miscount(produced) if way.counts else expected.disagreement(produced)
 
 
 def check(rng: Random, trial: Trial, streams: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def absent_condition(rng: Random, negated: str, variables: list[str]) -> str:
 
 def tying_conditions(variables: list[str], repeated: set[str], attribute: str) -> str:
     """Return the equalities that ask for one value of an attribute in all events."""
-    parts = [f"{one}.{attribute} = {other}.{attribute}" for one, other in zip(variables, variables[1:], strict=False)]
+    parts = [f"{one}.{attribute} = {other}.{attribute}" for one, other in pairwise(variables)]
     parts += [f"{variable}.{attribute} = NEXT({variable}.{attribute})" for variable in variables if variable in repeated]
     return " AND ".join(parts)
 

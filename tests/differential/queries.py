@@ -44,6 +44,8 @@ class Trial:
     seconds: bool
     several_streams: bool
     by_case: bool
+    countable: bool = True
+    """Whether matches can be counted without making their rows; conditions that only rows decide stand against it."""
 
     @property
     def text(self) -> str:
@@ -102,7 +104,8 @@ def _ceql_trial(rng: Random) -> Trial:
         limit=rng.choice((1, 2, 3, 5)) if not opaque and rng.random() < 0.07 else None,
     )
     # What is run is what the text says, so that a failure can be repeated from it.
-    return _trial(rng, query if any_type else parse(to_ceql(query)), several_streams=several_streams, by_case=by_case)
+    read = query if any_type else parse(to_ceql(query))
+    return replace(_trial(rng, read, several_streams=several_streams, by_case=by_case), countable=not opaque)
 
 
 def _trial(rng: Random, query: Query, *, several_streams: bool, by_case: bool) -> Trial:
@@ -177,11 +180,8 @@ def _sase_trial(rng: Random) -> Trial:
     if rng.random() < 0.4 or strategy == "partition_contiguity":
         conditions.append("[k]")
     for _ in range(rng.choice((0, 1, 1, 2))):
-        conditions.append(
-            local_condition(rng, rng.choice(positive))
-            if rng.random() < 0.25
-            else correlated_condition(rng, positive, looped)
-        )
+        local = rng.random() < 0.25
+        conditions += [local_condition(rng, rng.choice(positive)) if local else correlated_condition(rng, positive, looped)]
     conditions += [absent_condition(rng, name, positive) for name in negated if rng.random() < 0.6]
     text = f"PATTERN {body}"
     if conditions:

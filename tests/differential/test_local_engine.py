@@ -11,8 +11,10 @@ from differential.queries import make_trial
 
 BATCHES = 40
 CASES_OF_A_BATCH = 500
-STREAMS_OF_A_TABLE = 24
+STREAMS_OF_A_TABLE = 40
 SHARED_STREAMS = 4
+FEWEST_MATCHES = 50
+"""A batch with fewer would say that the generator no longer makes queries that find something."""
 
 
 def run_batch(seed: int, cases: int) -> int:
@@ -33,10 +35,10 @@ def run_batch(seed: int, cases: int) -> int:
 
 @pytest.mark.parametrize("seed", range(BATCHES))
 def test_the_local_engine_agrees_with_the_oracle(seed: int) -> None:
-    assert run_batch(seed, CASES_OF_A_BATCH) > CASES_OF_A_BATCH
+    assert run_batch(seed, CASES_OF_A_BATCH) > FEWEST_MATCHES
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1400))
 def test_the_local_engine_agrees_with_the_oracle_on_many_more(seed: int) -> None:
-    assert run_batch(seed, CASES_OF_A_BATCH) > CASES_OF_A_BATCH
+    assert run_batch(seed, CASES_OF_A_BATCH) > FEWEST_MATCHES

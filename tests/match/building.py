@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 
 import duckdb
 import numpy as np
@@ -138,7 +139,7 @@ class Input:
     def cut(self, *places):
         """Return the pieces between the places."""
         edges = [0, *places, len(self.event)]
-        return [self.part(begin, end) for begin, end in zip(edges, edges[1:], strict=False)]
+        return [self.part(begin, end) for begin, end in pairwise(edges)]
 
 
 def prepare(plan, events):

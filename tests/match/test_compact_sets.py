@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+from itertools import pairwise
 
 import pytest
 
 from eventide.match.shared_dag.nodes import UNION
 from eventide.reference import find_matches
-from match.building import Run, ends_of, matches_of, plan_of, prepare, stream
+from match.building import Run, ends_of, matches_of, plan_of, prepare, stream, supports
 from match.cases import CASES
 
 SLOW = os.environ.get("NUMBA_DISABLE_JIT") == "1"
@@ -93,7 +94,7 @@ class Inspected(Run):
                 starts = nodes.start[members].tolist()
                 assert nodes.label[members[0]] != UNION
                 assert starts[:2] == sorted(starts[:2], reverse=True)
-                assert all(one > other for one, other in zip(starts[1:], starts[2:], strict=False))
+                assert all(one > other for one, other in pairwise(starts[1:]))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -156,15 +157,14 @@ def test_the_benchmark_streams_have_the_numbers_of_their_formulas(pattern, lette
 
 
 class TestSequenceScan:
-    events = stream("b1 a3 c5 b6 a7 d10 b11 c13 d15 f16 f17")
-    names = "b1 a3 c5 b6 a7 d10 b11 c13 d15 f16 f17".split()
+    text = "b1 a3 c5 b6 a7 d10 b11 c13 d15 f16 f17"
+    events = stream(text)
+    names = text.split()
 
     def found(self, text):
         plan = plan_of(text)
-        return [
-            " ".join(self.names[event] for event in support)
-            for support in sorted({support for support in _supports(matches_of(plan, prepare(plan, self.events).cut(4, 6)))})
-        ]
+        found = matches_of(plan, prepare(plan, self.events).cut(4, 6))
+        return [" ".join(self.names[event] for event in support) for support in supports(found)]
 
     def test_has_four_sequences_without_a_window(self):
         assert self.found("PATTERN SEQ(A a, B b, D d)") == ["a3 b6 d10", "a3 b6 d15", "a3 b11 d15", "a7 b11 d15"]
@@ -188,7 +188,3 @@ class TestSequenceScan:
         assert kept["b11"] == ["a3", "b6", "a7", "b11"]
         assert "a3" in kept["c13"]
         assert "a3" not in kept["d15"] and "b6" not in kept["d15"] and "a7" in kept["d15"]
-
-
-def _supports(matches):
-    return [tuple(sorted({event for _, bound in bindings for event in bound})) for _, _, bindings in matches]

@@ -19,6 +19,7 @@ QUERIES = [
     ("SELECT b WHERE A ; B+ AS b ; C", "automaton"),
     ("SELECT LAST * WHERE A+ ; B+ ; C", "automaton"),
     ("SELECT MAX * WHERE A ; B* ; C", "runs"),
+    ("SELECT b WHERE A ; B+ AS b ; C WITHIN 7 events", "runs"),
     ("SELECT * WHERE A AS a ; B AS b FILTER a.v <= b.v PARTITION BY key CONSUME BY PARTITION", "runs"),
 ]
 SCRIPT = "import json; from match.test_jit_modes import answers; print(json.dumps(answers()))"

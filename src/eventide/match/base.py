@@ -551,7 +551,9 @@ class NodeMatcher(ABC):
     def _kept(self, found: Found, written: int, keep: npt.NDArray[np.uint8]) -> Found:
         """Return the matches to keep, without those that show the same as another."""
         if self._settings.deduplicate:
-            drop_duplicates(found, written, self._settings.labelled.visible(), keep)
+            # Hashes wrap around, which plain Python (NUMBA_DISABLE_JIT) would warn of.
+            with np.errstate(over="ignore"):
+                drop_duplicates(found, written, self._settings.labelled.visible(), keep)
         kept = np.flatnonzero(keep)
         if len(kept) == written:
             return self._trimmed(found, written)

@@ -59,6 +59,8 @@ class Absences(NamedTuple):
     check: npt.NDArray[np.int32]
     decided: npt.NDArray[np.uint8]
     """[absence, label]: 1 when an event with the label, joining as the earliest, leaves the conditions nothing to wait for."""
+    inside: npt.NDArray[np.uint8]
+    """[absence, label]: 1 when the gap of the absence reaches back to an event with the label (0: of another operand of AND)."""
 
 
 class Store(NamedTuple):
@@ -299,7 +301,7 @@ def forbidden(programs, absences, absence, candidate, walk, depth, store, scratc
 
 @kernel
 def gap_is_clean(programs, absences, index, joining, walk, depth, store, scratch):  # type: ignore[no-untyped-def]
-    """Check the absences on the gap between path index `index` and the earlier event after it in the path.
+    """Check the absences on the gap between path index `index` and the event that it reaches back to.
 
     While the earlier event joins, those that it decides are checked; on the whole match, the others.
     """
@@ -308,8 +310,11 @@ def gap_is_clean(programs, absences, index, joining, walk, depth, store, scratch
         absence = absences.check[at]
         if absences.decided[absence, walk.path_label[index + 1]] != joining:
             continue
+        earlier = index + 1
+        while earlier < depth - 1 and not absences.inside[absence, walk.path_label[earlier]]:
+            earlier += 1
         candidate = store.previous[absence, walk.path_row[index]]
-        while candidate > walk.path_row[index + 1]:
+        while candidate > walk.path_row[earlier]:
             if forbidden(programs, absences, absence, candidate, walk, depth, store, scratch):
                 return False
             candidate = store.previous[absence, candidate]

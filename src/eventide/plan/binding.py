@@ -23,7 +23,7 @@ from eventide.pattern import (
     walk,
 )
 from eventide.plan.references import ALL_EVENTS, Reference, conjuncts, references, span_of
-from eventide.plan.structure import BoundAbsence, BoundGap, Chain, Choice, Loop, Mix, Node, Occurrence, One
+from eventide.plan.structure import BoundAbsence, BoundGap, Chain, Choice, Loop, Mix, Node, Occurrence, One, occurrences_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -99,6 +99,7 @@ class _PatternBinder:
         self._bind_absences()
         checked = {absence.index for absence in self.absences if absence.correlated} | set(leading) | set(trailing)
         root = _split_absences(root, checked)
+        self._mark_operands(root, None)
         unnamed = {
             occurrence.type
             for occurrence in self.occurrences
@@ -197,6 +198,30 @@ class _PatternBinder:
                     bound.conditions.append(part)
                 else:
                     bound.correlated.append(part)
+
+    def _mark_operands(self, node: Node, operand: Node | None) -> None:
+        """Give the events of an operand of AND a variable of their own where a checked NOT looks back to the last of them."""
+        match node:
+            case One():
+                return
+            case Mix(parts=parts):
+                for part in parts:
+                    self._mark_operands(part, part)
+                return
+            case Loop(part=part):
+                self._mark_operands(part, operand)
+                return
+            case Chain(gaps=gaps) if operand is not None:
+                marker = f"@operand{min(occurrences_in(operand))}.{max(occurrences_in(operand))}"
+                for index in (index for gap in gaps for index in gap.checked):
+                    self.absences[index].operand = marker
+                    for number in occurrences_in(operand):
+                        if marker not in self.occurrences[number].variables:
+                            self.occurrences[number].variables.append(marker)
+            case _:
+                pass
+        for part in node.parts:
+            self._mark_operands(part, operand)
 
     def _filter(self, condition: Expression, inside: range, *, in_loop: bool, whole: bool) -> None:
         members = [self.occurrences[index] for index in inside]

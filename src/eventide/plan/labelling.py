@@ -38,6 +38,8 @@ class Labelling:
     constants: Sequence[int]
     shown: frozenset[str]
     forward: bool
+    operands: tuple[str | None, ...] = ()
+    """For each absence the variable of the operand of AND that it stands in."""
     _made_for: int = -1
     _programs: Programs | None = field(default=None)
     _absences: Absences | None = field(default=None)
@@ -95,13 +97,13 @@ class Labelling:
         for occurrence, following in later.items():
             own = occurrence_labels[occurrence]
             for other in following:
-                after.setdefault(own, set()).update((*occurrence_labels[other], ALL_EVENTS))
-                before.setdefault(occurrence_labels[other], set()).update((*own, ALL_EVENTS))
+                after.setdefault(_written(own), set()).update((*occurrence_labels[other], ALL_EVENTS))
+                before.setdefault(_written(occurrence_labels[other]), set()).update((*own, ALL_EVENTS))
         labels = self.automaton.labels
         empty: set[str] = set()
         return (
-            [frozenset(before.get(label.variables, empty)) for label in labels],
-            [frozenset(after.get(label.variables, empty)) for label in labels],
+            [frozenset(before.get(_written(label.variables), empty)) for label in labels],
+            [frozenset(after.get(_written(label.variables), empty)) for label in labels],
         )
 
     def _make_programs(self) -> Programs:
@@ -196,6 +198,7 @@ class Labelling:
             _offsets([len(label.checked) for label in labels]),
             np.array([absence for label in labels for absence in label.checked], np.int32),
             self._decided_absences(),
+            self._inside_operands(),
         )
 
     def _decided_absences(self) -> npt.NDArray[np.uint8]:
@@ -206,8 +209,27 @@ class Labelling:
         earlier, _ = self._reach()
         for number, group in enumerate(self.absence_conditions):
             read = {name for c in group for name in c.slots if name != c.outside} | {name for c in group for name, _ in c.sets}
-            decided[number] = [not read & before for before in earlier]
+            # Inside AND the gap may reach back further than to the event that joins.
+            if self._operand(number) is None:
+                decided[number] = [not read & before for before in earlier]
         return decided
+
+    def _inside_operands(self) -> npt.NDArray[np.uint8]:
+        """Return for each absence and label whether the gap of the absence reaches back to an event with that label."""
+        inside = np.ones((len(self.absence_conditions), len(self.automaton.labels)), np.uint8)
+        for number in range(len(inside)):
+            operand = self._operand(number)
+            if operand is not None:
+                inside[number] = [operand in label.variables for label in self.automaton.labels]
+        return inside
+
+    def _operand(self, absence: int) -> str | None:
+        return self.operands[absence] if absence < len(self.operands) else None
+
+
+def _written(variables: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the variables of the query's text; those that planning adds do not tell steps apart (semantics.md, section 5)."""
+    return tuple(variable for variable in variables if "@" not in variable)
 
 
 def _offsets(lengths: Sequence[int]) -> npt.NDArray[np.int32]:

@@ -172,6 +172,7 @@ class Plan:
             self.constants,
             self.output.kept,
             self.choice.forward,
+            tuple(self.bound.absences[index].operand for index in self.checked_absences),
         )
 
     @property

@@ -29,7 +29,8 @@ class Occurrence:
 class BoundAbsence:
     """An event that must not occur; `correlated` conditions relate it to other variables.
 
-    `tied` when it had such conditions before a partition key made them true.
+    `tied` when it had such conditions before a partition key made them true. `operand` is a variable that all events of the
+    operand of AND bind in which the NOT stands: its gap reaches back to the last of them.
     """
 
     index: int
@@ -39,6 +40,7 @@ class BoundAbsence:
     conditions: list[exp.Expression] = field(default_factory=list)
     correlated: list[exp.Expression] = field(default_factory=list)
     tied: bool = False
+    operand: str | None = None
     bit: int = -1
     span: Span | None = None
 
