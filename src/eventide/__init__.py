@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eventide import builder
 from eventide.api import Events, Query, events, query
 from eventide.errors import (
     BindError,
@@ -11,8 +12,6 @@ from eventide.errors import (
     LimitError,
     ParseError,
 )
-
-from eventide import builder
 
 __version__ = "0.1.0"
 

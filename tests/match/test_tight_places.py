@@ -7,8 +7,8 @@ import os
 import numpy as np
 import pytest
 
-from eventide.match import base
-from eventide.match.base import MatchLimit
+from eventide.match import base, harvest
+from eventide.match.harvest import MatchLimit
 from eventide.reference import find_matches
 from match.building import MATCHERS, Run, ends_of, matches_of, plan_of, prepare, stream, supports
 
@@ -27,7 +27,7 @@ def small_rooms(monkeypatch):
     """Let every array begin with hardly any room, so that each event asks for more."""
     monkeypatch.setattr(base, "FIRST_NODES", 8)
     monkeypatch.setattr(base, "FIRST_ACCEPTS", 2)
-    monkeypatch.setattr(base, "CHUNK_MATCHES", 2)
+    monkeypatch.setattr(harvest, "CHUNK_MATCHES", 2)
     monkeypatch.setattr("eventide.match.shared_dag.matcher.FIRST_STATES", 1)
     monkeypatch.setattr("eventide.match.shared_dag.matcher.FIRST_WIDTH", 1)
     monkeypatch.setattr("eventide.match.runs.matcher.FIRST_RUNS", 1)

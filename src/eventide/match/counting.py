@@ -8,7 +8,7 @@ Counts larger than 64 bits are computed modulo several primes and put together b
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ PRIME_BITS = 31
 
 
 @kernel
-def step_row(tables, symbol, row, result, modulus):  # type: ignore[no-untyped-def]
+def step_row(tables, symbol, row, result, modulus):
     """Multiply a row vector by the matrix of a symbol."""
     for state in range(row.shape[0]):
         result[state] = 0
@@ -34,7 +34,7 @@ def step_row(tables, symbol, row, result, modulus):  # type: ignore[no-untyped-d
         if value == 0:
             continue
         first = tables.first[state, symbol]
-        for move in range(first, first + tables.count[state, symbol]):
+        for move in range(first, first + tables.moves[state, symbol]):
             target = tables.target[move]
             if target >= 0:
                 result[target] += value
@@ -47,10 +47,10 @@ def step_row(tables, symbol, row, result, modulus):  # type: ignore[no-untyped-d
 
 
 @kernel
-def add_starts(tables, symbol, row):  # type: ignore[no-untyped-def]
+def add_starts(tables, symbol, row):
     """Add the matches that begin at an event with the symbol."""
     first = tables.first[0, symbol]
-    for move in range(first, first + tables.count[0, symbol]):
+    for move in range(first, first + tables.moves[0, symbol]):
         if tables.target[move] >= 0:
             row[tables.target[move]] += 1
     if tables.unmarked[0, symbol] >= 0:
@@ -58,20 +58,20 @@ def add_starts(tables, symbol, row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def accepted(tables, symbol, row):  # type: ignore[no-untyped-def]
+def accepted(tables, symbol, row):
     """Return how many matches end at an event with the symbol, given the partial matches before it."""
     total = row[0] * 0
     for state in range(1, row.shape[0]):
         if row[state] == 0:
             continue
         first = tables.first[state, symbol]
-        for move in range(first, first + tables.count[state, symbol]):
+        for move in range(first, first + tables.moves[state, symbol]):
             if tables.accepting[move]:
                 total += row[state]
         if tables.unmarked_accepting[state, symbol]:
             total += row[state]
     first = tables.first[0, symbol]
-    for move in range(first, first + tables.count[0, symbol]):
+    for move in range(first, first + tables.moves[0, symbol]):
         if tables.accepting[move]:
             total += 1
     if tables.unmarked_accepting[0, symbol]:
@@ -80,7 +80,7 @@ def accepted(tables, symbol, row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def flip(tables, symbols, front_begin, back_end, fronts, states, modulus, zero):  # type: ignore[no-untyped-def]
+def flip(tables, symbols, front_begin, back_end, fronts, states, modulus, zero):
     """Turn the events front_begin..back_end into the front stack: `fronts[i]` holds all starts from i on, carried to the end."""
     suffix = np.zeros((states, states), zero.dtype)
     for state in range(states):
@@ -117,7 +117,7 @@ def flip(tables, symbols, front_begin, back_end, fronts, states, modulus, zero):
 
 
 @kernel
-def count_key(tables, symbols, clocks, lows, states, modulus, zero):  # type: ignore[no-untyped-def]
+def count_key(tables, symbols, clocks, lows, states, modulus, zero):
     """Count the matches of one key. `zero` gives the number type: int64 (wrapping or modulo) or double."""
     events = symbols.shape[0]
     total = zero[0]
@@ -179,7 +179,7 @@ def count_key(tables, symbols, clocks, lows, states, modulus, zero):  # type: ig
 
 
 @kernel
-def count_keys(tables, symbols, clocks, lows, offsets, states, modulus, zero, totals):  # type: ignore[no-untyped-def]
+def count_keys(tables, symbols, clocks, lows, offsets, states, modulus, zero, totals):
     """Count the matches of many keys in one call."""
     for key in range(offsets.shape[0] - 1):
         begin, end = offsets[key], offsets[key + 1]
@@ -223,7 +223,7 @@ class MatchCounter:
         states: int,
         modulus: int,
         number: type[np.generic],
-    ) -> npt.NDArray[np.generic]:
+    ) -> npt.NDArray[Any]:
         totals = np.zeros(len(offsets) - 1, number)
         with np.errstate(over="ignore", invalid="ignore"):
             count_keys(self._symbols.tables, symbols, clocks, lows, offsets, states, modulus, np.zeros(1, number), totals)
@@ -250,7 +250,7 @@ class MatchCounter:
     def _most_bits(self, symbols: npt.NDArray[np.int32]) -> float:
         """Return a bound on the size of the count: each event can at most multiply the partial matches by its moves."""
         tables = self._symbols.tables
-        moves = tables.count.max(axis=0) + 1
+        moves = tables.moves.max(axis=0) + 1
         return float(np.log2(moves[symbols].astype(np.float64)).sum() + math.log2(max(2, len(symbols))) + 2)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.jit import copy_start, kernel
-from eventide.match.programs import Programs, all_hold, closes, joins, new_scratch
+from eventide.match.programs import all_hold, closes, joins, new_scratch
 from eventide.match.shared_dag.nodes import BOTTOM, UNION
 
 FINISHED = 0
@@ -122,7 +122,7 @@ def new_found(matches: int, positions: int) -> Found:
 
 
 @kernel
-def grow_walk(walk):  # type: ignore[no-untyped-def]
+def grow_walk(walk):
     """Return the walk with twice the room. The path is kept at both ends, for the two ways to lay it out."""
     size = walk.node.shape[0]
     length = walk.path_row.shape[0]
@@ -145,12 +145,13 @@ def grow_walk(walk):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limit, quota, taken, one_each):  # type: ignore[no-untyped-def]
+def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limit, quota, taken, one_each):
     """Enumerate without conditions; returns (status, accept, stack size, matches written).
 
-    With `one_each` one match is enough for an end event. A key yields at most `quota` matches; `taken[key]` counts them from call to call. FULL asks for room for matches, GROW for a
-    larger walk; the call is then repeated with what was returned. One place of the stack is always spare, so that the node at
-    hand can be put back. The path is laid out from the end of its arrays, which makes it a plain copy into the result.
+    With `one_each` one match is enough for an end event. A key yields at most `quota` matches; `taken[key]` counts them from
+    call to call. FULL asks for room for matches, GROW for a larger walk; the call is then repeated with what was returned. One
+    place of the stack is always spare, so that the node at hand can be put back. The path is laid out from the end of its
+    arrays, which makes it a plain copy into the result.
     """
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
     stack, depths, path_row, path_label = walk.node, walk.depth, walk.path_row, walk.path_label
@@ -239,7 +240,7 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
 
 
 @kernel
-def live_paths(nodes, root, low, counts):  # type: ignore[no-untyped-def]
+def live_paths(nodes, root, low, counts):
     """Count the live paths below every live node reachable from the root into `counts` (-1 where unknown)."""
     stack = np.empty(256, np.int32)
     stack[0] = root
@@ -278,7 +279,7 @@ def live_paths(nodes, root, low, counts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def forbidden(programs, absences, absence, candidate, walk, depth, store, scratch):  # type: ignore[no-untyped-def]
+def forbidden(programs, absences, absence, candidate, walk, depth, store, scratch):
     """Return whether all conditions of a NOT hold for a candidate event."""
     for at in range(absences.condition_first[absence], absences.condition_first[absence + 1]):
         if not all_hold(
@@ -300,7 +301,7 @@ def forbidden(programs, absences, absence, candidate, walk, depth, store, scratc
 
 
 @kernel
-def gap_is_clean(programs, absences, index, joining, walk, depth, store, scratch):  # type: ignore[no-untyped-def]
+def gap_is_clean(programs, absences, index, joining, walk, depth, store, scratch):
     """Check the absences on the gap between path index `index` and the event that it reaches back to.
 
     While the earlier event joins, those that it decides are checked; on the whole match, the others.
@@ -322,7 +323,7 @@ def gap_is_clean(programs, absences, index, joining, walk, depth, store, scratch
 
 
 @kernel
-def surroundings_are_clean(programs, absences, accepts, accept, start, walk, depth, store, scratch):  # type: ignore[no-untyped-def]
+def surroundings_are_clean(programs, absences, accepts, accept, start, walk, depth, store, scratch):
     """Check the absences on all gaps, before the first and after the last event of a whole match."""
     for index in range(depth - 1):
         if not gap_is_clean(programs, absences, np.int64(index), np.int64(0), walk, np.int64(depth), store, scratch):
@@ -348,7 +349,7 @@ def surroundings_are_clean(programs, absences, accepts, accept, start, walk, dep
 
 
 @kernel
-def enumerate_checked(  # type: ignore[no-untyped-def]
+def enumerate_checked(
     nodes,
     accepts,
     accept,

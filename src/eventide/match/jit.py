@@ -61,7 +61,7 @@ def _choose_cache() -> bool:
     for place in _places():
         directory = place / _sources()
         if _writable(directory):
-            numba.config.CACHE_DIR = str(directory)
+            numba.config.CACHE_DIR = str(directory)  # type: ignore[attr-defined]
             return True
     return False
 
@@ -85,7 +85,7 @@ def kernel(function: Kernel) -> Kernel:
 
 
 @kernel
-def copy_start(target, source, length):  # type: ignore[no-untyped-def]
+def copy_start(target, source, length):
     """Copy the first elements of an array; a loop, because numba compiles slices forty times slower."""
     for index in range(length):
         target[index] = source[index]

@@ -1,8 +1,9 @@
 """The NEXT and LAST selectors without enumerating all matches: the winning support is found by a greedy walk over the DAG.
 
-Of two supports the one with the earliest (latest) event in which they differ wins, so the winner is found event by event: LAST goes
-from the end of the matches back, always to the latest event that any live path offers; NEXT goes from the starts
-forward, always to the earliest. Each walk looks at every live node of the DAG at most once, where enumeration could take exponential time.
+Of two supports the one with the earliest (latest) event in which they differ wins, so the winner is found event by event: LAST
+goes from the end of the matches back, always to the latest event that any live path offers; NEXT goes from the starts
+forward, always to the earliest. Each walk looks at every live node of the DAG at most once, where enumeration could take
+exponential time.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from eventide.match.shared_dag.nodes import UNION
 
 
 @kernel
-def outputs_below(label_of, left_of, right_of, start_of, sources, size, low, seen, stamp, found):  # type: ignore[no-untyped-def]
+def outputs_below(label_of, left_of, right_of, start_of, sources, size, low, seen, stamp, found):
     """Collect the output nodes that the sources reach through live unions; returns (how many, found)."""
     stack = np.empty(64, np.int32)
     number = 0
@@ -48,7 +49,7 @@ def outputs_below(label_of, left_of, right_of, start_of, sources, size, low, see
 
 
 @kernel
-def latest_support(nodes, roots, root_count, low, seen, stamp, support):  # type: ignore[no-untyped-def]
+def latest_support(nodes, roots, root_count, low, seen, stamp, support):
     """Write the winning support of LAST, latest event first; returns (its length, the next stamp, support)."""
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
     sources = roots[:root_count].copy()
@@ -79,7 +80,7 @@ def latest_support(nodes, roots, root_count, low, seen, stamp, support):  # type
 
 
 @kernel
-def earliest_support(nodes, roots, root_count, low, seen, stamp, support):  # type: ignore[no-untyped-def]
+def earliest_support(nodes, roots, root_count, low, seen, stamp, support):
     """Write the winning support of NEXT, latest event first; returns (its length, the next stamp, support)."""
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
     # The live nodes below the roots, then their edges turned around.
@@ -191,8 +192,8 @@ def earliest_support(nodes, roots, root_count, low, seen, stamp, support):  # ty
 
 
 @kernel
-def write_bindings(nodes, roots, root_count, low, support, length, end, found, number):  # type: ignore[no-untyped-def]
-    """Write every match with exactly this support (they differ in variables only); returns the matches written or -1 when full."""
+def write_bindings(nodes, roots, root_count, low, support, length, end, found, number):
+    """Write every match with exactly this support (they differ in variables only); returns how many are written, -1 if full."""
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
     stack = np.empty(64 + 4 * length, np.int32)
     depths = np.empty(64 + 4 * length, np.int32)
@@ -245,7 +246,7 @@ def write_bindings(nodes, roots, root_count, low, support, length, end, found, n
 
 
 @kernel
-def enumerate_preferred(nodes, accepts, accept, last_accept, found, latest, seen):  # type: ignore[no-untyped-def]
+def enumerate_preferred(nodes, accepts, accept, last_accept, found, latest, seen):
     """Write the matches that win at each end event; returns (status, accept to go on with, matches written)."""
     number = 0
     stamp = np.int64(0)

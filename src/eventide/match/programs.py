@@ -100,7 +100,7 @@ class Programs(NamedTuple):
 
 
 @kernel
-def less(a, b):  # type: ignore[no-untyped-def]
+def less(a, b):
     """Return a < b with NaN above everything."""
     if np.isnan(a):
         return False
@@ -110,20 +110,20 @@ def less(a, b):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def equal(a, b):  # type: ignore[no-untyped-def]
+def equal(a, b):
     """Return a = b with NaN equal to itself."""
     return a == b or (np.isnan(a) and np.isnan(b))
 
 
 @kernel
-def truncated_remainder(a, b):  # type: ignore[no-untyped-def]
+def truncated_remainder(a, b):
     """Return the remainder with the sign of the dividend, as SQL has it."""
     remainder = abs(a) % abs(b)
     return -remainder if a < 0 else remainder
 
 
 @kernel
-def next_in_path(programs, labels, index, variable):  # type: ignore[no-untyped-def]
+def next_in_path(programs, labels, index, variable):
     """Return the path index of the next later event of the variable, or -1."""
     index -= 1
     while index >= 0 and not programs.label_has[labels[index], variable]:
@@ -132,7 +132,7 @@ def next_in_path(programs, labels, index, variable):  # type: ignore[no-untyped-
 
 
 @kernel
-def fold(programs, op, variable, column, so_far, rows, labels, depth, values, floats, valid):  # type: ignore[no-untyped-def]
+def fold(programs, op, variable, column, so_far, rows, labels, depth, values, floats, valid):
     """Run a set function over the path; returns (integer, double, is null, number of events seen)."""
     seen = 0
     used = 0
@@ -180,7 +180,7 @@ def fold(programs, op, variable, column, so_far, rows, labels, depth, values, fl
 
 
 @kernel
-def holds(programs, condition, chosen, rows, labels, depth, outside_row, values, floats, valid, wholes, reals, nulls):  # type: ignore[no-untyped-def]
+def holds(programs, condition, chosen, rows, labels, depth, outside_row, values, floats, valid, wholes, reals, nulls):
     """Judge one instance: 1 when the condition is true or vacuous, 0 otherwise.
 
     `chosen[slot]` is the path index of the slot's event (-1 for the event outside the path).
@@ -320,7 +320,7 @@ def holds(programs, condition, chosen, rows, labels, depth, outside_row, values,
 
 
 @kernel
-def all_hold(programs, condition, fixed_slot, fixed_index, outside_row, rows, labels, depth, values, floats, valid, scratch):  # type: ignore[no-untyped-def]
+def all_hold(programs, condition, fixed_slot, fixed_index, outside_row, rows, labels, depth, values, floats, valid, scratch):
     """Judge every instance of a condition, or those with one slot fixed (`fixed_slot` -1 fixes none)."""
     wholes, reals, nulls, chosen = scratch
     scope = programs.scope[condition]
@@ -387,20 +387,20 @@ def all_hold(programs, condition, fixed_slot, fixed_index, outside_row, rows, la
 
 
 @kernel
-def every_instance_holds(programs, condition, rows, labels, depth, values, floats, valid, scratch):  # type: ignore[no-untyped-def]
+def every_instance_holds(programs, condition, rows, labels, depth, values, floats, valid, scratch):
     """Judge every instance of a condition over the whole path."""
     none = np.int64(-1)
     return all_hold(programs, condition, none, none, none, rows, labels, depth, values, floats, valid, scratch)
 
 
 @kernel
-def new_scratch():  # type: ignore[no-untyped-def]
+def new_scratch():
     """Return the work space of the evaluator."""
     return (np.zeros(STACK, np.int64), np.zeros(STACK), np.zeros(STACK, np.int64), np.zeros(MAX_SLOTS, np.int64))
 
 
 @kernel
-def joins(programs, at, rows, labels, depth, values, floats, valid, scratch):  # type: ignore[no-untyped-def]
+def joins(programs, at, rows, labels, depth, values, floats, valid, scratch):
     """Judge all that can be known when the event at path index `at` (either end of the path) has joined."""
     label = labels[at]
     for pair in range(programs.pair_first[label], programs.pair_first[label + 1]):
@@ -426,7 +426,7 @@ def joins(programs, at, rows, labels, depth, values, floats, valid, scratch):  #
 
 
 @kernel
-def closes(programs, outermost, rows, labels, depth, values, floats, valid, scratch):  # type: ignore[no-untyped-def]
+def closes(programs, outermost, rows, labels, depth, values, floats, valid, scratch):
     """Judge the conditions that only whole matches decide."""
     for number in range(programs.closing.shape[0]):
         if programs.closing_done[number, outermost]:

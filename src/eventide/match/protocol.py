@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from eventide.match.enumeration import Absences, Found
-from eventide.match.programs import Programs
 from eventide.match.selection import Keep
-from eventide.match.tables import TransitionSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from eventide.match.enumeration import Absences, Found
+    from eventide.match.programs import Programs
+    from eventide.match.tables import TransitionSource
 
 
 @dataclass(frozen=True)
@@ -41,19 +42,34 @@ class EventBatch:
 class LabelledQuery(Protocol):
     """What a matcher asks of the plan; labels are numbered as the automaton meets them, so tables grow with their number."""
 
-    def label_count(self) -> int: ...
-    def programs(self) -> Programs: ...
-    def closing_programs(self) -> Programs: ...
-    def absences(self) -> Absences: ...
-    def visible(self) -> npt.NDArray[np.int32]: ...
+    def label_count(self) -> int:
+        """Return how many labels there are so far."""
+        ...
+
+    def programs(self) -> Programs:
+        """Return the conditions by label."""
+        ...
+
+    def closing_programs(self) -> Programs:
+        """Return what is judged on whole matches only."""
+        ...
+
+    def absences(self) -> Absences:
+        """Return the absences by label."""
+        ...
+
+    def visible(self) -> npt.NDArray[np.int32]:
+        """Number what labels show in the result."""
+        ...
+
 
 
 @dataclass(frozen=True)
 class MatcherSettings:
     """How a matcher is to work.
 
-    `bits` is the number of predicate bits, `forbidden_bits` the bit of each absence that is checked on matches, `columns` the number
-    of value columns. `quota` caps the matches of each key (LIMIT), `max_matches` those of the whole run.
+    `bits` is the number of predicate bits, `forbidden_bits` the bit of each absence that is checked on matches, `columns` the
+    number of value columns. `quota` caps the matches of each key (LIMIT), `max_matches` those of the whole run.
     """
 
     source: TransitionSource

@@ -20,7 +20,7 @@ class Keep(IntEnum):
 
 
 @kernel
-def compare_earliest(rows, a_begin, a_end, b_begin, b_end):  # type: ignore[no-untyped-def]
+def compare_earliest(rows, a_begin, a_end, b_begin, b_end):
     """Return 1 when support a holds the earliest event in which a and b differ, -1 when b does, 0 when they are equal."""
     while a_begin < a_end and b_begin < b_end:
         if rows[a_begin] != rows[b_begin]:
@@ -33,7 +33,7 @@ def compare_earliest(rows, a_begin, a_end, b_begin, b_end):  # type: ignore[no-u
 
 
 @kernel
-def compare_latest(rows, a_begin, a_end, b_begin, b_end):  # type: ignore[no-untyped-def]
+def compare_latest(rows, a_begin, a_end, b_begin, b_end):
     """The same for the latest event in which they differ."""
     while a_begin < a_end and b_begin < b_end:
         a_end -= 1
@@ -46,7 +46,7 @@ def compare_latest(rows, a_begin, a_end, b_begin, b_end):  # type: ignore[no-unt
 
 
 @kernel
-def strictly_inside(rows, a_begin, a_end, b_begin, b_end):  # type: ignore[no-untyped-def]
+def strictly_inside(rows, a_begin, a_end, b_begin, b_end):
     """Return whether support a is a proper part of support b."""
     if a_end - a_begin >= b_end - b_begin:
         return False
@@ -61,7 +61,7 @@ def strictly_inside(rows, a_begin, a_end, b_begin, b_end):  # type: ignore[no-un
 
 
 @kernel
-def select(found, matches, mode, keep):  # type: ignore[no-untyped-def]
+def select(found, matches, mode, keep):
     """Mark in `keep` the matches that the selector keeps; matches with equal ends stand together."""
     rows = found.row
     offset = found.offset
@@ -95,7 +95,7 @@ def select(found, matches, mode, keep):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def next_visible(found, visible, at, end):  # type: ignore[no-untyped-def]
+def next_visible(found, visible, at, end):
     """Return the first position from `at` whose label is seen in the result."""
     while at < end and visible[found.label[at]] < 0:
         at += 1
@@ -103,7 +103,7 @@ def next_visible(found, visible, at, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def same_visible(found, visible, one, other):  # type: ignore[no-untyped-def]
+def same_visible(found, visible, one, other):
     """Return whether two matches bind the same events to the variables that are kept."""
     if found.start[one] != found.start[other] or found.end[one] != found.end[other]:
         return False
@@ -121,7 +121,7 @@ def same_visible(found, visible, one, other):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def drop_duplicates(found, matches, visible, keep):  # type: ignore[no-untyped-def]
+def drop_duplicates(found, matches, visible, keep):
     """Clear `keep` for matches that equal an earlier kept one in what the result shows.
 
     `visible[label]` numbers the sets of kept variables; -1 shows nothing.

@@ -12,7 +12,7 @@ MOST_MOVES = 10
 """Eligible moves are a set of bits; more alternatives for one event than this are refused."""
 
 
-class TooManyMoves(Exception):
+class TooManyMoves(Exception):  # noqa: N818 - the runtime turns it into an error that a user sees
     """One event could be taken in more ways than the runs matcher tells apart."""
 
 
@@ -20,36 +20,57 @@ class TransitionLike(Protocol):
     """A marked move."""
 
     @property
-    def label(self) -> int: ...
+    def label(self) -> int:
+        """The variables that take the event."""
+        ...
+
     @property
-    def target(self) -> int: ...
+    def target(self) -> int:
+        """The next state, or -1."""
+        ...
+
     @property
-    def accepting(self) -> bool: ...
+    def accepting(self) -> bool:
+        """Whether matches end here."""
+        ...
 
 
 class ExpansionLike(Protocol):
     """All moves of one state on one combination of bits."""
 
     @property
-    def marked(self) -> tuple[TransitionLike, ...]: ...
+    def marked(self) -> tuple[TransitionLike, ...]:
+        """The moves that bind the event."""
+        ...
+
     @property
-    def unmarked(self) -> int: ...
+    def unmarked(self) -> int:
+        """The state without binding it, or -1."""
+        ...
+
     @property
-    def unmarked_accepting(self) -> bool: ...
+    def unmarked_accepting(self) -> bool:
+        """Whether matches end here without binding it."""
+        ...
 
 
 class TransitionSource(Protocol):
     """What the tables ask of an automaton."""
 
-    def expand(self, state: int, bits: int) -> ExpansionLike: ...
-    def skip(self, state: int, bits: int, eligible: frozenset[int]) -> int: ...
+    def expand(self, state: int, bits: int) -> ExpansionLike:
+        """Return the moves of a state on an event with these bits."""
+        ...
+
+    def skip(self, state: int, bits: int, eligible: frozenset[int]) -> int:
+        """Return the state after skipping an event that only these labels could take, or -1."""
+        ...
 
 
 class Tables(NamedTuple):
-    """`first` and `count` give the marked moves of (state, symbol) in `label`, `target`, `accepting`."""
+    """`first` and `moves` give the marked moves of (state, symbol) in `label`, `target`, `accepting`."""
 
     first: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int32]
+    moves: npt.NDArray[np.int32]
     unmarked: npt.NDArray[np.int32]
     unmarked_accepting: npt.NDArray[np.uint8]
     label: npt.NDArray[np.int32]
@@ -144,7 +165,7 @@ class SymbolTable:
             self._grow_moves()
         tables = self.tables
         tables.first[state, symbol] = self._moves
-        tables.count[state, symbol] = len(expansion.marked)
+        tables.moves[state, symbol] = len(expansion.marked)
         tables.unmarked[state, symbol] = expansion.unmarked
         tables.unmarked_accepting[state, symbol] = expansion.unmarked_accepting
         for move in expansion.marked:
@@ -194,7 +215,7 @@ class SymbolTable:
                         self.fill(state, symbol)
                         done = False
         tables, known, symbols = self.tables, slice(0, self._states), slice(0, len(self._masks))
-        silent = (tables.count[known, symbols] == 0) & (tables.unmarked_accepting[known, symbols] == 0)
+        silent = (tables.moves[known, symbols] == 0) & (tables.unmarked_accepting[known, symbols] == 0)
         silent &= tables.first[known, symbols] != UNKNOWN
         stays = np.arange(self._states)
         stays[0] = -1
@@ -205,7 +226,7 @@ class SymbolTable:
         old = self.tables
         new = self._empty(states, symbols)
         rows, columns = old.first.shape
-        for name in ("first", "count", "unmarked", "unmarked_accepting", "skip_first"):
+        for name in ("first", "moves", "unmarked", "unmarked_accepting", "skip_first"):
             getattr(new, name)[:rows, :columns] = getattr(old, name)
         new.idle[:columns] = old.idle
         self.tables = new._replace(label=old.label, target=old.target, accepting=old.accepting, skip=old.skip)

@@ -156,7 +156,7 @@ class OutputBinder:
         replaced, variables = self._expression(tree)
         for variable in sorted(single):
             missing = exp.EQ(this=slot_column(self._slot(Slot(SlotKind.COUNT, variable))), expression=exp.Literal.number(0))
-            replaced = exp.or_(missing, replaced)
+            replaced = exp.Or(this=missing, expression=exp.Paren(this=replaced))
         self.plan.refine.append(replaced)
         self.plan.needs |= variables
         self._refined |= variables

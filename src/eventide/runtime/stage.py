@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import DataError, LimitError
-from eventide.match.base import MatchLimit
+from eventide.match.harvest import MatchLimit
 from eventide.match.protocol import EventBatch, MatcherSettings
 from eventide.match.runs.matcher import RunsMatcher
 from eventide.match.shared_dag.matcher import SharedDagMatcher
+from eventide.match.tables import TooManyMoves
 from eventide.pattern import WindowUnit
 from eventide.plan.conditions import Encoding
 from eventide.runtime.keys import InterleavedKeys, KeySpans, KeyTracker, SortedKeys
@@ -102,6 +103,12 @@ class MatchStage:
             for table in _chunks(batches):
                 yield from self._advance(table)
             yield from self._finish()
+        except TooManyMoves as moves:
+            raise LimitError(
+                "TOO_MANY_ALTERNATIVES",
+                f"One event could be taken in {moves} ways, more than skip-till-next with conditions tells apart.",
+                hint="Use fewer alternatives that fit the same event.",
+            ) from None
         except MatchLimit as limit:
             raise LimitError(
                 "TOO_MANY_MATCHES",

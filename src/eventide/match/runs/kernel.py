@@ -42,7 +42,6 @@ class Runs(NamedTuple):
     """The partial matches of every slot, as linked lists over flat arrays. `meta` holds the free list and the high-water mark."""
 
     head: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int32]
     low: npt.NDArray[np.int64]
     epoch: npt.NDArray[np.int64]
     last: npt.NDArray[np.int32]
@@ -56,7 +55,6 @@ def new_runs(slots: int, capacity: int, absences: int) -> Runs:
     """Return no runs."""
     return Runs(
         np.full(slots, -1, np.int32),
-        np.zeros(slots, np.int32),
         np.full(slots, np.iinfo(np.int64).min, np.int64),
         np.zeros(slots, np.int64),
         np.full((slots, absences), -1, np.int32),
@@ -68,7 +66,7 @@ def new_runs(slots: int, capacity: int, absences: int) -> Runs:
 
 
 @kernel
-def drop_runs(runs, slot):  # type: ignore[no-untyped-def]
+def drop_runs(runs, slot):
     """Forget all partial matches of a slot."""
     run = runs.head[slot]
     while run >= 0:
@@ -77,11 +75,10 @@ def drop_runs(runs, slot):  # type: ignore[no-untyped-def]
         runs.meta[FREE] = run
         run = following
     runs.head[slot] = -1
-    runs.count[slot] = 0
 
 
 @kernel
-def restart_runs(runs, accepts, counters, slot):  # type: ignore[no-untyped-def]
+def restart_runs(runs, accepts, counters, slot):
     """Give the slot to a new key."""
     drop_runs(runs, slot)
     runs.low[slot] = np.iinfo(np.int64).min
@@ -97,7 +94,7 @@ def restart_runs(runs, accepts, counters, slot):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def new_run(runs, state, node, following):  # type: ignore[no-untyped-def]
+def new_run(runs, state, node, following):
     """Return a run from the free list or from fresh room, which the caller has seen to."""
     run = runs.meta[FREE]
     if run >= 0:
@@ -112,7 +109,7 @@ def new_run(runs, state, node, following):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def path_of(nodes, node, rows, labels):  # type: ignore[no-untyped-def]
+def path_of(nodes, node, rows, labels):
     """Write the events of a run behind index 0, which is left for the event that may join; returns (depth, rows, labels)."""
     depth = 1
     while node >= 0:
@@ -131,7 +128,7 @@ def path_of(nodes, node, rows, labels):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def advance_runs(  # type: ignore[no-untyped-def]
+def advance_runs(
     tables, nodes, runs, events, previous, accepts, counters, consume, confirm, begin, end, programs, store
 ):
     """Take the events of rows begin..end; returns (status, row to go on with) as the shared-DAG kernel does."""
@@ -156,7 +153,7 @@ def advance_runs(  # type: ignore[no-untyped-def]
             counters[WANTED_STATE] = 0
             counters[WANTED_SYMBOL] = symbol
             return NEED_TRANSITION, row
-        moves = tables.count[0, symbol]
+        moves = tables.moves[0, symbol]
         run = runs.head[slot]
         while run >= 0:
             state = runs.state[run]
@@ -164,7 +161,7 @@ def advance_runs(  # type: ignore[no-untyped-def]
                 counters[WANTED_STATE] = state
                 counters[WANTED_SYMBOL] = symbol
                 return NEED_TRANSITION, row
-            moves += tables.count[state, symbol]
+            moves += tables.moves[state, symbol]
             run = runs.following[run]
         if counters[TOP] + moves > nodes.label.shape[0]:
             return NEED_NODES, row
@@ -177,7 +174,6 @@ def advance_runs(  # type: ignore[no-untyped-def]
         runs.low[slot] = low
         home = events.home[row]
         fresh = -1
-        fresh_count = 0
         before = -1
         run = runs.head[slot]
         while run >= 0:
@@ -188,10 +184,10 @@ def advance_runs(  # type: ignore[no-untyped-def]
             if nodes.start[node] >= low:
                 first = tables.first[state, symbol]
                 eligible = 0
-                if tables.count[state, symbol] > 0:
+                if tables.moves[state, symbol] > 0:
                     depth, rows, labels = path_of(nodes, node, rows, labels)
                     rows[0] = row
-                    for move in range(tables.count[state, symbol]):
+                    for move in range(tables.moves[state, symbol]):
                         labels[0] = tables.label[first + move]
                         if not joins(
                             programs,
@@ -213,7 +209,6 @@ def advance_runs(  # type: ignore[no-untyped-def]
                             record(accepts, counters, slot, row, top, low)
                         if tables.target[first + move] >= 0:
                             fresh = new_run(runs, tables.target[first + move], top, fresh)
-                            fresh_count += 1
                 target = tables.skip[tables.skip_first[state, symbol] + eligible]
             if target >= 0:
                 runs.state[run] = target
@@ -225,11 +220,10 @@ def advance_runs(  # type: ignore[no-untyped-def]
                     runs.head[slot] = following
                 runs.following[run] = runs.meta[FREE]
                 runs.meta[FREE] = run
-                runs.count[slot] -= 1
             run = following
         first = tables.first[0, symbol]
         rows[0] = row
-        for move in range(tables.count[0, symbol]):
+        for move in range(tables.moves[0, symbol]):
             labels[0] = tables.label[first + move]
             if not joins(
                 programs, np.int64(0), rows, labels, np.int64(1), store.values, store.floats, store.valid, scratch
@@ -242,13 +236,11 @@ def advance_runs(  # type: ignore[no-untyped-def]
                 record(accepts, counters, slot, row, top, low)
             if tables.target[first + move] >= 0:
                 fresh = new_run(runs, tables.target[first + move], top, fresh)
-                fresh_count += 1
         while fresh >= 0:
             following = runs.following[fresh]
             runs.following[fresh] = runs.head[slot]
             runs.head[slot] = fresh
             fresh = following
-        runs.count[slot] += fresh_count
         if consume != CONSUME_NONE and counters[ACCEPTED] > accepted_before:
             if confirm:
                 counters[CONFIRM_FROM] = accepted_before
@@ -260,7 +252,7 @@ def advance_runs(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def advance_runs_confirming(  # type: ignore[no-untyped-def]
+def advance_runs_confirming(
     tables,
     nodes,
     runs,
@@ -294,7 +286,7 @@ def advance_runs_confirming(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def gather_run_roots(runs, roots, lows):  # type: ignore[no-untyped-def]
+def gather_run_roots(runs, roots, lows):
     """List the nodes that runs hold, with the bounds of their windows; returns how many."""
     number = 0
     for slot in range(runs.head.shape[0]):
@@ -308,7 +300,7 @@ def gather_run_roots(runs, roots, lows):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def renumber_runs(runs, marked, moved):  # type: ignore[no-untyped-def]
+def renumber_runs(runs, marked, moved):
     """Point the runs at the moved nodes and drop what has expired."""
     for slot in range(runs.head.shape[0]):
         before = -1
@@ -326,5 +318,4 @@ def renumber_runs(runs, marked, moved):  # type: ignore[no-untyped-def]
                     runs.head[slot] = following
                 runs.following[run] = runs.meta[FREE]
                 runs.meta[FREE] = run
-                runs.count[slot] -= 1
             run = following

@@ -29,8 +29,8 @@ FIRST_RUNS = 1 << 10
 class RunsMatcher(NodeMatcher):
     """Partial matches one by one (koerber.md, Table 4.1), conditions judged as events arrive.
 
-    It knows what each partial match could take, which skip-till-next asks for. Cost: work and memory linear in the partial matches
-    inside the window, at most a few per starting event under *strict* and *next*, exponentially many under *any*.
+    It knows what each partial match could take, which skip-till-next asks for. Cost: work and memory linear in the partial
+    matches inside the window, at most a few per starting event under *strict* and *next*, exponentially many under *any*.
     """
 
     name = "runs"
@@ -49,8 +49,8 @@ class RunsMatcher(NodeMatcher):
             self._symbols.tables,
             self._nodes,
             self._runs,
-            self._events,
-            self._store.previous,
+            self._rows.events,
+            self._rows.store.previous,
             self._accepts,
             self._counters,
             settings.consume,
@@ -61,14 +61,14 @@ class RunsMatcher(NodeMatcher):
                 begin,
                 end,
                 programs,
-                self._store,
+                self._rows.store,
                 self._walk,
                 self._witness,
                 np.zeros_like(self._taken),
                 labelled.closing_programs(),
                 labelled.absences(),
             )
-        return advance_runs(*shared, False, begin, end, programs, self._store)  # type: ignore[no-any-return]
+        return advance_runs(*shared, False, begin, end, programs, self._rows.store)  # type: ignore[no-any-return]
 
     def _ensure_slots(self, slots: int) -> None:
         if slots > self._runs.head.shape[0]:
@@ -79,7 +79,7 @@ class RunsMatcher(NodeMatcher):
 
     def _resize(self, slots: int, capacity: int) -> None:
         old, new = self._runs, new_runs(slots, capacity, self._absence_count)
-        for name in ("head", "count", "low", "epoch", "last"):
+        for name in ("head", "low", "epoch", "last"):
             getattr(new, name)[: len(old.head)] = getattr(old, name)
         for name in ("state", "node", "following"):
             getattr(new, name)[: len(old.state)] = getattr(old, name)

@@ -37,7 +37,7 @@ CONSUME_ALL = 2
 class Lists(NamedTuple):
     """The union-lists of every key slot: `node[slot, position, :length]` belongs to automaton state `state[slot, position]`."""
 
-    count: npt.NDArray[np.int32]
+    active: npt.NDArray[np.int32]
     state: npt.NDArray[np.int32]
     length: npt.NDArray[np.int32]
     node: npt.NDArray[np.int32]
@@ -76,7 +76,7 @@ class Events(NamedTuple):
 
 
 @kernel
-def link_absences(events, lists, previous, slot, row):  # type: ignore[no-untyped-def]
+def link_absences(events, lists, previous, slot, row):
     """Remember the forbidden events before the row, and the row itself if it is one; the window moves on with every event."""
     lists.low[slot] = events.low[row]
     for absence in range(previous.shape[0]):
@@ -89,9 +89,9 @@ def link_absences(events, lists, previous, slot, row):  # type: ignore[no-untype
 
 
 @kernel
-def restart_slot(lists, accepts, counters, slot):  # type: ignore[no-untyped-def]
+def restart_slot(lists, accepts, counters, slot):
     """Give the slot to a new key; accepts still open learn the last forbidden events of the old key."""
-    lists.count[slot] = 0
+    lists.active[slot] = 0
     lists.low[slot] = np.iinfo(np.int64).min
     counters[KEY] += 1
     absences = lists.last.shape[1]
@@ -104,7 +104,7 @@ def restart_slot(lists, accepts, counters, slot):  # type: ignore[no-untyped-def
 
 
 @kernel
-def add_node(label, left_of, right_of, start, top, states, lengths, lists_of, count, target, node):  # type: ignore[no-untyped-def]
+def add_node(label, left_of, right_of, start, top, states, lengths, lists_of, count, target, node):
     """Add a node to the list of a target state; returns (count, top), count -1 when there is no room."""
     for position in range(count):
         if states[position] == target:
@@ -122,7 +122,7 @@ def add_node(label, left_of, right_of, start, top, states, lengths, lists_of, co
 
 
 @kernel
-def write_output(nodes, top, label, row, child, start):  # type: ignore[no-untyped-def]
+def write_output(nodes, top, label, row, child, start):
     """Write an output node at `top`."""
     nodes.label[top] = label
     nodes.row[top] = row
@@ -132,7 +132,7 @@ def write_output(nodes, top, label, row, child, start):  # type: ignore[no-untyp
 
 
 @kernel
-def record(accepts, counters, slot, row, node, low):  # type: ignore[no-untyped-def]
+def record(accepts, counters, slot, row, node, low):
     """Note that matches end at the row."""
     number = counters[ACCEPTED]
     accepts.row[number] = row
@@ -143,7 +143,7 @@ def record(accepts, counters, slot, row, node, low):  # type: ignore[no-untyped-
 
 
 @kernel
-def advance(tables, nodes, lists, events, previous, accepts, counters, consume, confirm, begin, end):  # type: ignore[no-untyped-def]
+def advance(tables, nodes, lists, events, previous, accepts, counters, consume, confirm, begin, end):
     """Take the events of rows begin..end into the automaton; returns (status, row to go on with).
 
     A status other than DONE asks the caller for room, for a transition, or (CONFIRM) whether the accepts just recorded hold a
@@ -151,9 +151,9 @@ def advance(tables, nodes, lists, events, previous, accepts, counters, consume, 
     """
     # Arrays are unpacked once: reading them out of their tuples inside the loop costs a third of the time.
     label, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
-    first_move, move_count, unmarked, quiet_accepting = tables.first, tables.count, tables.unmarked, tables.unmarked_accepting
+    first_move, move_count, unmarked, quiet_accepting = tables.first, tables.moves, tables.unmarked, tables.unmarked_accepting
     move_label, move_target, move_accepting, idle = tables.label, tables.target, tables.accepting, tables.idle
-    list_count, list_state, list_length, list_node = lists.count, lists.state, lists.length, lists.node
+    list_count, list_state, list_length, list_node = lists.active, lists.state, lists.length, lists.node
     slots, restarts, symbols, clocks, lows, homes = (
         events.slot,
         events.restart,
@@ -333,15 +333,15 @@ def advance(tables, nodes, lists, events, previous, accepts, counters, consume, 
 
 
 @kernel
-def consume_matches(lists, counters, consume, slot):  # type: ignore[no-untyped-def]
+def consume_matches(lists, counters, consume, slot):
     """Forget the partial matches that a match has consumed."""
-    lists.count[slot] = 0
+    lists.active[slot] = 0
     if consume == CONSUME_ALL:
         counters[EPOCH] += 1
 
 
 @kernel
-def holds_a_match(nodes, accepts, counters, walk, found, taken, programs, absences, store):  # type: ignore[no-untyped-def]
+def holds_a_match(nodes, accepts, counters, walk, found, taken, programs, absences, store):
     """Return the walk and whether the accepts since CONFIRM_FROM hold any match."""
     counts = np.zeros(1, np.int64)
     accept, size = counters[CONFIRM_FROM], 0
@@ -373,7 +373,7 @@ def holds_a_match(nodes, accepts, counters, walk, found, taken, programs, absenc
 
 
 @kernel
-def advance_confirming(  # type: ignore[no-untyped-def]
+def advance_confirming(
     tables, nodes, lists, events, previous, accepts, counters, consume, begin, end, walk, found, taken, programs, absences, store
 ):
     """Advance where only a look at the conditions tells whether an accept holds a match that consumes."""
@@ -387,11 +387,11 @@ def advance_confirming(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def gather_roots(lists, slots, roots, lows):  # type: ignore[no-untyped-def]
+def gather_roots(lists, slots, roots, lows):
     """List the nodes that the union-lists hold with the bound of their windows; returns how many."""
     number = 0
     for slot in range(slots):
-        for position in range(lists.count[slot]):
+        for position in range(lists.active[slot]):
             for index in range(lists.length[slot, position]):
                 roots[number] = lists.node[slot, position, index]
                 lows[number] = lists.low[slot]
@@ -400,11 +400,11 @@ def gather_roots(lists, slots, roots, lows):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def renumber_lists(lists, slots, marked, moved):  # type: ignore[no-untyped-def]
+def renumber_lists(lists, slots, marked, moved):
     """Point the union-lists at the moved nodes and drop what has expired."""
     for slot in range(slots):
         kept = 0
-        for position in range(lists.count[slot]):
+        for position in range(lists.active[slot]):
             length = 0
             for index in range(lists.length[slot, position]):
                 node = lists.node[slot, position, index]
@@ -415,11 +415,11 @@ def renumber_lists(lists, slots, marked, moved):  # type: ignore[no-untyped-def]
                 lists.state[slot, kept] = lists.state[slot, position]
                 lists.length[slot, kept] = length
                 kept += 1
-        lists.count[slot] = kept
+        lists.active[slot] = kept
 
 
 @kernel
-def mark_forbidden(last, clock, previous, bounds, needed):  # type: ignore[no-untyped-def]
+def mark_forbidden(last, clock, previous, bounds, needed):
     """Mark the rows of forbidden events that a window may still see."""
     for slot in range(last.shape[0]):
         for absence in range(previous.shape[0]):

@@ -29,8 +29,8 @@ FIRST_WIDTH = 6
 class SharedDagMatcher(NodeMatcher):
     """All matches from a shared DAG (abella.md 7): partial matches are never written out one by one.
 
-    Cost: constant work per event for a given pattern, whatever the window; enumeration in time linear in the output; memory linear in
-    the events inside the window. Conditions between events are judged during enumeration, from the last event backwards.
+    Cost: constant work per event for a given pattern, whatever the window; enumeration in time linear in the output; memory
+    linear in the events inside the window. Conditions between events are judged during enumeration, from the last event back.
     """
 
     name = "shared-DAG automaton"
@@ -47,8 +47,8 @@ class SharedDagMatcher(NodeMatcher):
                 self._symbols.tables,
                 self._nodes,
                 self._lists,
-                self._events,
-                self._store.previous,
+                self._rows.events,
+                self._rows.store.previous,
                 self._accepts,
                 self._counters,
                 settings.consume,
@@ -59,14 +59,14 @@ class SharedDagMatcher(NodeMatcher):
                 np.zeros_like(self._taken),
                 settings.labelled.programs(),
                 settings.labelled.absences(),
-                self._store,
+                self._rows.store,
             )
         return advance(  # type: ignore[no-any-return]
             self._symbols.tables,
             self._nodes,
             self._lists,
-            self._events,
-            self._store.previous,
+            self._rows.events,
+            self._rows.store.previous,
             self._accepts,
             self._counters,
             settings.consume,
@@ -76,9 +76,9 @@ class SharedDagMatcher(NodeMatcher):
         )
 
     def _ensure_slots(self, slots: int) -> None:
-        if slots > self._lists.count.shape[0]:
+        if slots > self._lists.active.shape[0]:
             _, states, width = self._lists.node.shape
-            self._resize(max(slots, 2 * self._lists.count.shape[0]), states, width)
+            self._resize(max(slots, 2 * self._lists.active.shape[0]), states, width)
 
     def _grow_lists(self) -> None:
         slots, states, width = self._lists.node.shape
@@ -87,7 +87,7 @@ class SharedDagMatcher(NodeMatcher):
     def _resize(self, slots: int, states: int, width: int) -> None:
         old, new = self._lists, new_lists(slots, states, width, self._absence_count)
         old_slots, old_states, old_width = old.node.shape
-        new.count[:old_slots] = old.count
+        new.active[:old_slots] = old.active
         new.low[:old_slots] = old.low
         new.epoch[:old_slots] = old.epoch
         new.last[:old_slots] = old.last
@@ -97,13 +97,13 @@ class SharedDagMatcher(NodeMatcher):
         self._lists = new
 
     def _roots(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        room = int((self._lists.count.astype(np.int64)).sum()) * self._lists.node.shape[2]
+        room = int((self._lists.active.astype(np.int64)).sum()) * self._lists.node.shape[2]
         roots, lows = np.empty(room, np.int32), np.empty(room, np.int64)
-        number = gather_roots(self._lists, self._lists.count.shape[0], roots, lows)
+        number = gather_roots(self._lists, self._lists.active.shape[0], roots, lows)
         return roots[:number], lows[:number]
 
     def _renumber(self, marked: npt.NDArray[np.uint8], moved: npt.NDArray[np.int32]) -> None:
-        renumber_lists(self._lists, self._lists.count.shape[0], marked, moved)
+        renumber_lists(self._lists, self._lists.active.shape[0], marked, moved)
 
     def _slot_state(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         return self._lists.low, self._lists.last

@@ -41,7 +41,7 @@ def new_nodes(capacity: int) -> Nodes:
 
 
 @kernel
-def make_union(label, left_of, right_of, start, top, left, right):  # type: ignore[no-untyped-def]
+def make_union(label, left_of, right_of, start, top, left, right):
     """Write a union node at `top`; the caller has put the later start on the left."""
     label[top] = UNION
     left_of[top] = left
@@ -51,7 +51,7 @@ def make_union(label, left_of, right_of, start, top, left, right):  # type: igno
 
 
 @kernel
-def unite(label, left_of, right_of, start, top, first, second):  # type: ignore[no-untyped-def]
+def unite(label, left_of, right_of, start, top, first, second):
     """Unite two safe nodes with equal `start`; returns (node, new top)."""
     if label[first] != UNION:
         return make_union(label, left_of, right_of, start, top, first, second), top + 1
@@ -67,7 +67,7 @@ def unite(label, left_of, right_of, start, top, first, second):  # type: ignore[
 
 
 @kernel
-def insert(label, left_of, right_of, start, top, lists, position, length, node):  # type: ignore[no-untyped-def]
+def insert(label, left_of, right_of, start, top, lists, position, length, node):
     """Insert a node into the union-list `lists[position]`; returns (new length, new top), or length -1 when it is full."""
     own = start[node]
     place = 1
@@ -85,7 +85,7 @@ def insert(label, left_of, right_of, start, top, lists, position, length, node):
 
 
 @kernel
-def merge(label, left_of, right_of, start, top, lists, slot, position, length):  # type: ignore[no-untyped-def]
+def merge(label, left_of, right_of, start, top, lists, slot, position, length):
     """Return the safe node that stands for the union-list `lists[slot, position]`, and the new top."""
     node = lists[slot, position, length - 1]
     for index in range(length - 2, -1, -1):
@@ -95,7 +95,7 @@ def merge(label, left_of, right_of, start, top, lists, slot, position, length): 
 
 
 @kernel
-def mark_live(nodes, roots, lows, marked):  # type: ignore[no-untyped-def]
+def mark_live(nodes, roots, lows, marked):
     """Mark what can be reached from the roots without passing a start below the root's `low`.
 
     A union whose right side has expired is marked 2: compaction replaces it by its left side.
@@ -135,7 +135,7 @@ def mark_live(nodes, roots, lows, marked):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def compact(nodes, top, marked, moved):  # type: ignore[no-untyped-def]
+def compact(nodes, top, marked, moved):
     """Slide marked nodes down in place; `moved` gets the new number of each. Returns the new top."""
     free = 0
     for node in range(top):

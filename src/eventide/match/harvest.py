@@ -1,0 +1,268 @@
+"""From accepts to matches: when they are certain, in which order, and which of them selectors keep."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from eventide.match.enumeration import (
+    COUNT_LIMIT,
+    FINISHED,
+    GROW,
+    Accepts,
+    Found,
+    Walk,
+    enumerate_checked,
+    enumerate_plain,
+    grow_walk,
+    new_accepts,
+    new_found,
+)
+from eventide.match.preferred import enumerate_preferred
+from eventide.match.selection import Keep, drop_duplicates, select
+from eventide.match.shared_dag.kernel import ACCEPTED, OPEN_ACCEPT, TOP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eventide.match.protocol import MatcherSettings
+    from eventide.match.rows import EventRows
+    from eventide.match.shared_dag.nodes import Nodes
+
+CHUNK_MATCHES = 1 << 16
+
+
+class MatchLimit(Exception):  # noqa: N818 - the runtime turns it into an error that a user sees
+    """More matches than the caller allowed."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
+class Harvest(ABC):
+    """The enumerating half of a matcher over nodes."""
+
+    _settings: MatcherSettings
+    _nodes: Nodes
+    _accepts: Accepts
+    _counters: npt.NDArray[np.int64]
+    _rows: EventRows
+    _taken: npt.NDArray[np.int64]
+    _matches: int
+    _walk: Walk
+    _absence_count: int
+
+    judges_on_arrival = False
+    """Whether conditions are judged as events arrive, so that enumeration only judges whole matches."""
+
+    @abstractmethod
+    def _slot_state(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """Return the window bound of each slot and its latest forbidden events."""
+
+    def _grow_accepts(self, *, more: bool) -> None:
+        count = int(self._counters[ACCEPTED])
+        if count < self._accepts.row.shape[0] // 2 and not more:
+            return
+        larger = new_accepts(2 * self._accepts.row.shape[0], self._absence_count)
+        for name, column in larger._asdict().items():
+            column[:count] = getattr(self._accepts, name)[:count]
+        self._accepts = larger
+
+    def _learn_tails(self, accepts: npt.NDArray[np.int64]) -> None:
+        if self._absence_count and accepts.size:
+            _, last = self._slot_state()
+            self._accepts.tail[accepts] = last[self._rows.events.slot[self._accepts.row[accepts]]]
+
+    def _settled_accepts(self) -> int:
+        """Move the accepts that no later event can touch to the front and return how many there are."""
+        count, open_accept = int(self._counters[ACCEPTED]), int(self._counters[OPEN_ACCEPT])
+        lows, _ = self._slot_state()
+        waiting = np.arange(open_accept, count)
+        rows = self._accepts.row[waiting]
+        slots = self._rows.events.slot[rows]
+        expired = self._nodes.start[self._accepts.node[waiting]] < lows[slots]
+        # The matches of a key leave in the order of their ends, as selectors and LIMIT want to see them.
+        first_open = np.full(len(lows), np.iinfo(np.int32).max, np.int32)
+        np.minimum.at(first_open, slots[~expired], rows[~expired])
+        expired &= rows < first_open[slots]
+        self._learn_tails(waiting[expired])
+        order = np.concatenate([np.arange(open_accept), waiting[expired], waiting[~expired]])
+        for column in self._accepts:
+            column[:count] = column[order]
+        settled = open_accept + int(expired.sum())
+        self._counters[OPEN_ACCEPT] = settled
+        return settled
+
+    def _flush(self, count: int) -> Iterator[Found]:
+        """Enumerate the first `count` accepts and forget them."""
+        if count:
+            yield from self._enumerate(count)
+            total = int(self._counters[ACCEPTED])
+            for column in self._accepts:
+                column[: total - count] = column[count:total].copy()
+            self._counters[ACCEPTED] = total - count
+            self._counters[OPEN_ACCEPT] = max(0, int(self._counters[OPEN_ACCEPT]) - count)
+
+    def _enumerate(self, count: int) -> Iterator[Found]:
+        if self._settings.keep in (Keep.NEXT, Keep.LAST) and not self._settings.checked:
+            yield from self._enumerate_preferred(count)
+            return
+        selecting = self._selects()
+        accept = 0
+        size = 0
+        walk = self._walk
+        step = self._enumerator()
+        begin_of_group = 0
+        found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+        while accept < count or size > 0:
+            last = self._group_end(begin_of_group, count) if selecting else count
+            found.offset[0] = 0
+            written = 0
+            while True:
+                view = self._tail_of(found, written)
+                status, accept, size, number = step(accept, last, size, walk, view)
+                written += number
+                self._count(number)
+                if status == FINISHED:
+                    break
+                if status == GROW:
+                    walk = grow_walk(walk)
+                    continue
+                if not selecting and written:
+                    break
+                found = self._larger(found, written)
+            begin_of_group = last
+            if written:
+                yield self._selected(found, written) if selecting else self._trimmed(found, written)
+                found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+        self._walk = walk
+
+    def _enumerate_preferred(self, count: int) -> Iterator[Found]:
+        """Yield what NEXT or LAST keeps; without conditions between events the winners are found without their rivals."""
+        accept = 0
+        latest = self._settings.keep is Keep.LAST
+        seen = np.zeros(int(self._counters[TOP]), np.int64)
+        found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+        while accept < count:
+            found.offset[0] = 0
+            status, accept, number = enumerate_preferred(self._nodes, self._accepts, accept, count, found, latest, seen)
+            self._count(number)
+            if number:
+                yield self._without_duplicates(found, number)
+                found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+            elif status != FINISHED:
+                found = self._larger(found, 0)
+
+    def _enumerator(self) -> Callable[..., tuple[int, int, int, int]]:
+        settings, nodes, accepts, taken = self._settings, self._nodes, self._accepts, self._taken
+        # A selector needs all candidates, so the quota is applied to what it keeps.
+        quota = COUNT_LIMIT if settings.quota is None or self._selects() else settings.quota
+        one_each = settings.keep is Keep.ANY
+        if not settings.checked and settings.slices == 1:
+
+            def plain(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int]:
+                return enumerate_plain(  # type: ignore[no-any-return]
+                    nodes, accepts, accept, last, size, walk, found, len(found.start), quota, taken, one_each
+                )
+
+            return plain
+        labelled, store = settings.labelled, self._rows.store
+        programs = labelled.closing_programs() if self.judges_on_arrival else labelled.programs()
+        absences = labelled.absences()
+        counts = np.empty(int(self._counters[TOP]) if settings.slices > 1 else 1, np.int64)
+
+        def checked(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int]:
+            return enumerate_checked(  # type: ignore[no-any-return]
+                nodes,
+                accepts,
+                accept,
+                last,
+                size,
+                walk,
+                found,
+                len(found.start),
+                quota,
+                taken,
+                one_each,
+                programs,
+                absences,
+                store,
+                counts,
+                settings.slice_index,
+                settings.slices,
+            )
+
+        return checked
+
+    def _selects(self) -> bool:
+        return self._settings.keep is not Keep.ALL or self._settings.deduplicate
+
+    def _group_end(self, begin: int, count: int) -> int:
+        """Return the end of a run of accepts that does not cut the matches of one event apart."""
+        end = min(begin + 256, count)
+        rows = self._accepts.row
+        while end < count and rows[end] == rows[end - 1]:
+            end += 1
+        return end
+
+    def _count(self, number: int) -> None:
+        self._matches += number
+        limit = self._settings.max_matches
+        if limit is not None and self._matches > limit:
+            raise MatchLimit(limit)
+
+    @staticmethod
+    def _tail_of(found: Found, written: int) -> Found:
+        """Return a view whose first match is number `written` of `found`; offsets stay those of the whole."""
+        return Found(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
+
+    @staticmethod
+    def _larger(found: Found, written: int) -> Found:
+        positions = int(found.offset[written])
+        larger = new_found(2 * len(found.start), 2 * len(found.row))
+        larger.start[:written] = found.start[:written]
+        larger.end[:written] = found.end[:written]
+        larger.offset[: written + 1] = found.offset[: written + 1]
+        larger.row[:positions] = found.row[:positions]
+        larger.label[:positions] = found.label[:positions]
+        return larger
+
+    @staticmethod
+    def _trimmed(found: Found, written: int) -> Found:
+        positions = int(found.offset[written])
+        return Found(
+            found.start[:written],
+            found.end[:written],
+            found.offset[: written + 1],
+            found.row[:positions],
+            found.label[:positions],
+        )
+
+    def _selected(self, found: Found, written: int) -> Found:
+        keep = np.zeros(written, np.uint8)
+        if self._settings.keep is Keep.ALL:
+            keep[:] = 1
+        else:
+            select(found, written, int(self._settings.keep), keep)
+        return self._kept(found, written, keep)
+
+    def _without_duplicates(self, found: Found, written: int) -> Found:
+        return self._kept(found, written, np.ones(written, np.uint8))
+
+    def _kept(self, found: Found, written: int, keep: npt.NDArray[np.uint8]) -> Found:
+        """Return the matches to keep, without those that show the same as another."""
+        if self._settings.deduplicate:
+            # Hashes wrap around, which plain Python (NUMBA_DISABLE_JIT) would warn of.
+            with np.errstate(over="ignore"):
+                drop_duplicates(found, written, self._settings.labelled.visible(), keep)
+        kept = np.flatnonzero(keep)
+        if len(kept) == written:
+            return self._trimmed(found, written)
+        lengths = (found.offset[1 : written + 1] - found.offset[:written])[kept]
+        offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        positions = np.repeat(found.offset[:written][kept] - offset[:-1], lengths) + np.arange(offset[-1])
+        return Found(found.start[kept], found.end[kept], offset, found.row[positions], found.label[positions])
