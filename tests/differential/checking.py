@@ -22,7 +22,7 @@ from eventide.reference.output import output_rows
 from eventide.runtime.stage import MatchStage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 @dataclass(frozen=True)
@@ -51,24 +51,27 @@ def make_events(rng: Random, trial: Trial, streams: int) -> list[Row]:
     return rows
 
 
-def find(trial: Trial, rows: list[Row], way: Way) -> pa.Table:
-    """Run the trial's query on the local engine."""
+def events_of(trial: Trial, rows: list[Row], convert: Callable[[pa.Table], Any]) -> dict[str, et.Events]:
+    """Return the trial's events by stream, in the form that the engine takes."""
     roles: dict[str, Any] = {"time": "time", "type": "type"}
     if trial.tie_break:
         roles["tie_break"] = "tie"
     if trial.seconds:
         roles["time_unit"] = "s"
+    tables = {"events": rows}
+    if trial.several_streams:
+        tables = {name: [row for row in rows if row["stream"] == name] for name in ("S1", "S2")}
+    return {
+        name: et.events(convert(as_table(table, timestamps=trial.timestamps)), **roles) for name, table in tables.items()
+    }
+
+
+def find(trial: Trial, rows: list[Row], way: Way) -> pa.Table:
+    """Run the trial's query on the local engine."""
     query = et.query(trial.query)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EventideWarning)
-        if trial.several_streams:
-            tables = {
-                name: as_table([row for row in rows if row["stream"] == name], timestamps=trial.timestamps)
-                for name in ("S1", "S2")
-            }
-            given = {name: et.events(table, **roles) for name, table in tables.items()}
-        else:
-            given = {"events": et.events(as_table(rows, timestamps=trial.timestamps), **roles)}
+        given = events_of(trial, rows, lambda table: table)
         if way.counts:
             return query.count(matcher=way.matcher, **given)
         if way.cuts is None:

@@ -88,8 +88,8 @@ class Inspected(Run):
 
     def check_lists(self):
         lists, nodes = self.matcher._lists, self.matcher._nodes
-        for slot in range(len(lists.count)):
-            for position in range(lists.count[slot]):
+        for slot in range(len(lists.active)):
+            for position in range(lists.active[slot]):
                 members = lists.node[slot, position, : lists.length[slot, position]]
                 starts = nodes.start[members].tolist()
                 assert nodes.label[members[0]] != UNION

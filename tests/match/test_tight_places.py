@@ -248,7 +248,6 @@ def test_a_gap_is_checked_from_the_event_before_it_even_when_that_is_not_shown(m
     assert matches_of(plan, [prepare(plan, events)]) == expected(plan, events) == [(0, 4, (("b", (4,)),))]
 
 
-@pytest.mark.xfail(reason="a checked gap inside AND is measured from the last event of any operand", strict=True)
 @BY_MATCHER
 def test_a_gap_inside_an_operand_of_and_reaches_back_to_the_operands_own_event(matcher):
     plan = plan_of("SELECT * WHERE (A AS a ; NOT D AS d ; B) AND C FILTER d.v >= a.v", matcher)
