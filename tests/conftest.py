@@ -45,6 +45,8 @@ SPARK_SETTINGS = {
 }
 
 
+# First, because the plugin that spreads tests over processes reads the groups in the same hook.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that use Spark, and put them first and together: with several processes one gets all of them."""
     for item in items:

@@ -61,9 +61,7 @@ def events_of(trial: Trial, rows: list[Row], convert: Callable[[pa.Table], Any])
     tables = {"events": rows}
     if trial.several_streams:
         tables = {name: [row for row in rows if row["stream"] == name] for name in ("S1", "S2")}
-    return {
-        name: et.events(convert(as_table(table, timestamps=trial.timestamps)), **roles) for name, table in tables.items()
-    }
+    return {name: et.events(convert(as_table(table, timestamps=trial.timestamps)), **roles) for name, table in tables.items()}
 
 
 def find(trial: Trial, rows: list[Row], way: Way) -> pa.Table:

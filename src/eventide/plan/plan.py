@@ -17,7 +17,7 @@ from eventide.plan.evaluable import check_evaluable
 from eventide.plan.labelling import Labelling
 from eventide.plan.output import OutputBinder, OutputPlan
 from eventide.plan.predicates import Predicate, assign_predicates, check_untyped_streams, with_bits
-from eventide.plan.references import span_of
+from eventide.plan.references import ALL_EVENTS, span_of
 from eventide.plan.rewrite import RULES
 from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
 
@@ -140,8 +140,10 @@ class Plan:
 
     def told_apart(self) -> frozenset[str]:
         """Return the variables that labels must tell apart; forgetting the others shares their matches."""
-        if self.keep is not Keep.ALL or self.choice.forward or self.gaps_checked:
-            # Between which events a gap lies must be seen, whether or not their variables are shown.
+        judged = (*self.conditions, *(condition for group in self.absence_conditions for condition in group))
+        counts_all = any(variable == ALL_EVENTS for condition in judged for variable, _ in condition.sets)
+        if self.keep is not Keep.ALL or self.choice.forward or self.gaps_checked or counts_all:
+            # Between which events a gap lies, and how many COUNT(*) counts, must be seen, whether or not they are shown.
             return frozenset(v for occurrence in self.bound.occurrences for v in occurrence.variables)
         return frozenset(self.variables) | self.output.needs
 
