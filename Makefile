@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PYTHON ?=
 # SPARK=no leaves out the tests that need Java.
 SPARK ?= yes
-# Two processes: one for the tests that share the Spark session, one for the others.
+# Processes for the tests without Spark; those that share the Spark session run behind them in one.
 PROCESSES ?= 2
 
 .PHONY: help demo test test-long lint bench install clean java
@@ -28,11 +28,12 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n $(PROCESSES) -m "not spark and not long"
 else
 test: $(STAMP) java
-	$(BIN)/python -m pytest -n $(PROCESSES)
+	$(BIN)/python -m pytest -n $(PROCESSES) -m "not spark and not long"
+	$(BIN)/python -m pytest -m "spark and not long"
 endif
 
 test-long: $(STAMP) java
-	$(BIN)/python -m pytest -n $(PROCESSES) -m long --timeout 3600
+	$(BIN)/python -m pytest -n $(PROCESSES) -m "long and not spark" --timeout 3600
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -45,16 +45,12 @@ SPARK_SETTINGS = {
 }
 
 
-# First, because the plugin that spreads tests over processes reads the groups in the same hook.
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use Spark, and put them first and together: with several processes one gets all of them."""
+    """Mark the tests that use Spark, so that they can be run in one process, with one session."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-        if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 
 @pytest.fixture(scope="session")
