@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -159,7 +160,7 @@ class LocalSource(Source):
 
     @contextmanager
     def _connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        connection = duckdb.connect(":memory:")
+        connection = _database().cursor()
         try:
             connection.execute("SET TimeZone = 'UTC'")
             for number, (_, table) in enumerate(self._tables()):
@@ -213,6 +214,12 @@ class LocalSource(Source):
             counted = _table(connection, f"SELECT count(*) AS n FROM ({self._merged()}) WHERE {column} IS NULL")["n"][0].as_py()
             if counted:
                 warnings.warn(f"{counted} events without {name} were left out.", EventideWarning, stacklevel=4)
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """Return the one database of this process; a cursor of it has its own views and costs a fraction of a new database."""
+    return duckdb.connect(":memory:")
 
 
 @contextmanager
