@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import warnings
 from contextlib import contextmanager
 from functools import cache
@@ -219,7 +220,15 @@ class LocalSource(Source):
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     """Return the one database of this process; a cursor of it has its own views and costs a fraction of a new database."""
-    return duckdb.connect(":memory:")
+    database = duckdb.connect(":memory:")
+    # Closed and let go before the interpreter ends, or DuckDB reports leaked objects on the terminal.
+    atexit.register(_forget, database)
+    return database
+
+
+def _forget(database: duckdb.DuckDBPyConnection) -> None:
+    database.close()
+    _database.cache_clear()
 
 
 @contextmanager
