@@ -86,6 +86,6 @@ def kernel(function: Kernel) -> Kernel:
 
 @kernel
 def copy_start(target, source, length):
-    """Copy the first elements of an array; a loop, because numba compiles slices forty times slower."""
+    """Copy the first elements of an array; a loop, because numba takes far longer to compile slices."""
     for index in range(length):
         target[index] = source[index]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -65,14 +66,14 @@ def layout_of(plan: Plan, *, home: bool = False, slab: bool = False) -> Layout:
     )
 
 
-class Dialect:
+class Dialect(ABC):
     """What differs between the two relational engines."""
 
     name = ""
 
+    @abstractmethod
     def micros(self, sql: str, kind: Kind) -> str:
         """Return an expression for a time as microseconds since 1970."""
-        raise NotImplementedError
 
     def sql(self, tree: exp.Expression) -> str:
         """Return an expression in the engine's own SQL."""

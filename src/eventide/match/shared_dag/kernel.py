@@ -149,7 +149,7 @@ def advance(tables, nodes, lists, events, previous, accepts, counters, consume, 
     A status other than DONE asks the caller for room, for a transition, or (CONFIRM) whether the accepts just recorded hold a
     match at all; the call is then repeated from the returned row.
     """
-    # Arrays are unpacked once: reading them out of their tuples inside the loop costs a third of the time.
+    # Arrays are unpacked once, so that the loop reads plain names.
     label, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
     first_move, move_count, unmarked, quiet_accepting = tables.first, tables.moves, tables.unmarked, tables.unmarked_accepting
     move_label, move_target, move_accepting, idle = tables.label, tables.target, tables.accepting, tables.idle
