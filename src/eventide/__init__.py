@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eventide import builder
-from eventide.api import Events, Query, events, query
+from eventide.api import Events, Query, events, query, sql
 from eventide.errors import (
     BindError,
     DataError,
@@ -27,4 +27,5 @@ __all__ = [
     "builder",
     "events",
     "query",
+    "sql",
 ]

@@ -11,7 +11,11 @@ from eventide.explain import explain_plan
 from eventide.plan.plan import Plan, make_plan
 from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
 from eventide.runtime import Options, Source, source_of
+from eventide.runtime.rows.stage import DEFAULT_MAX_STEPS, RowOptions
+from eventide.runtime.statement import BoundStatement
+from eventide.runtime.statement_engines import engine_for
 from eventide.syntax import parse
+from eventide.syntax.statement import parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -196,3 +200,38 @@ def query(text: str | QueryModel, language: str | None = None) -> Query:
     if not isinstance(text, str):
         return Query(text)
     return Query(parse(text, language))
+
+
+def sql(
+    text: str,
+    /,
+    *,
+    spark: Any = None,
+    max_matches: int | None = None,
+    max_steps: int = DEFAULT_MAX_STEPS,
+    **tables: Any,
+) -> Any:
+    """Run SQL in which MATCH_RECOGNIZE may stand behind any table; everything else is left to the relational engine.
+
+    The dialect is Spark SQL. Tables are given by name; other names are looked up in the catalog of `spark`. With a Spark
+    session or a Spark DataFrame the result is a lazy DataFrame, otherwise DuckDB runs the query and it is a pyarrow.Table.
+    `max_matches` and `max_steps` (of the search that conditions on the match so far need) stop a task that exceeds them.
+
+    >>> import pyarrow as pa
+    >>> ticks = pa.table({"t": [1, 2, 3, 4], "price": [5, 3, 4, 6]})
+    >>> sql('''
+    ...     SELECT * FROM ticks MATCH_RECOGNIZE (
+    ...         ORDER BY t
+    ...         MEASURES A.price AS low, LAST(UP.price) AS high
+    ...         PATTERN (A UP+)
+    ...         DEFINE UP AS UP.price > PREV(UP.price)
+    ...     )
+    ... ''', ticks=ticks).to_pylist()
+    [{'low': 3, 'high': 6}]
+    """
+    return _statement(text, spark, tables).run(RowOptions(max_matches, max_steps))
+
+
+def _statement(text: str, spark: Any, tables: Mapping[str, Any]) -> BoundStatement:
+    engine, given = engine_for(spark, tables)
+    return BoundStatement(parse_statement(text), engine, given)

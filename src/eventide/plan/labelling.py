@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.enumeration import Absences
-from eventide.match.programs import MAX_SLOTS, Op, Programs
+from eventide.match.operators import Op
+from eventide.match.programs import MAX_SLOTS, Programs
 from eventide.plan.references import ALL_EVENTS
 from eventide.plan.structure import followers
 

@@ -12,9 +12,10 @@ from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
 from eventide.plan.automaton import Automaton
 from eventide.plan.binding import BoundPattern, bind_pattern, own_names
 from eventide.plan.choice import Choice, choose_matcher, explodes, loops_freely, uses_strategy
-from eventide.plan.conditions import Compiled, ConditionCompiler, OpaqueCondition, ValueColumn
+from eventide.plan.conditions import Compiled, ConditionCompiler
 from eventide.plan.evaluable import check_evaluable
 from eventide.plan.labelling import Labelling
+from eventide.plan.operators import OpaqueCondition, ValueColumn
 from eventide.plan.output import OutputBinder, OutputPlan
 from eventide.plan.predicates import Predicate, assign_predicates, check_untyped_streams, with_bits
 from eventide.plan.references import ALL_EVENTS, span_of
@@ -222,12 +223,12 @@ def make_plan(
         root,
         tuple(predicates),
         tuple(compiler.columns),
-        tuple(compiler.strings),
+        tuple(compiler.pool.strings),
         tuple(conditions),
         tuple(refined),
         absence_conditions,
         checked,
-        tuple(compiler.constants),
+        tuple(compiler.pool.constants),
         tuple(compiler.variables),
         output,
         choose_matcher(query, root, conditions, matcher),

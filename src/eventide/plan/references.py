@@ -50,12 +50,8 @@ def conjuncts(tree: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def span_of(node: exp.Expr) -> Span | None:
-    """Return the place of a node in the query text, from the identifiers it holds."""
-    starts = [
-        (identifier.meta["start"], identifier.meta["end"] + 1)
-        for identifier in node.find_all(exp.Identifier)
-        if "start" in identifier.meta
-    ]
+    """Return the place of a node in the query text, from the names it holds."""
+    starts = [(part.meta["start"], part.meta["end"] + 1) for part in node.walk() if "start" in part.meta]
     if not starts:
         return None
     return Span(min(start for start, _ in starts), max(end for _, end in starts))

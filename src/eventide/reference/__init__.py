@@ -1,9 +1,11 @@
-"""The oracle: a slow matcher taken straight from docs/semantics.md, for tests and tools alone.
+"""The oracles: slow matchers taken straight from docs/semantics.md, for tests and tools alone.
 
-It shares no code with any engine. Streams of about ten events and patterns of about six occurrences are its size.
+They share no code with any engine. Streams of about ten events and patterns of about six occurrences are their size;
+`recognize`, the one for MATCH_RECOGNIZE, looks for the preferred match alone and bears some hundred rows.
 """
 
 from eventide.reference.oracle import Match, admissible, count_matches, find_matches
 from eventide.reference.output import output_rows
+from eventide.reference.rows import recognize
 
-__all__ = ["Match", "admissible", "count_matches", "find_matches", "output_rows"]
+__all__ = ["Match", "admissible", "count_matches", "find_matches", "output_rows", "recognize"]

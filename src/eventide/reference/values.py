@@ -67,6 +67,19 @@ def value_of(node: exp.Expr, read: Callable[[exp.Expr], Value]) -> Value:
         case exp.Coalesce():
             values = (inner(item) for item in [node.this, *node.expressions])
             return next((value for value in values if value is not None), None)
+        case exp.Nullif():
+            left, right = inner(node.this), inner(node.expression)
+            return None if _comparison(exp.EQ, left, right) is True else left
+        case exp.Greatest() | exp.Least():
+            operands = [inner(item) for item in [node.this, *node.expressions]]
+            return aggregate(exp.Max if isinstance(node, exp.Greatest) else exp.Min, operands)
+        case exp.DPipe():
+            return _concatenation([inner(node.this), inner(node.expression)])
+        case exp.Concat():
+            return _concatenation([inner(item) for item in node.expressions])
+        case exp.Length():
+            operand = inner(node.this)
+            return None if operand is None else len(operand)
         case exp.Case():
             return _case(node, inner)
         case exp.If():
@@ -157,6 +170,14 @@ def _arithmetic(kind: type[exp.Expr], left: Value, right: Value) -> Value:
     if kind is exp.Div:
         return left / right
     return remainder(left, right)
+
+
+def _concatenation(parts: list[Value]) -> Value:
+    if None in parts:
+        return None
+    if not all(isinstance(part, str) for part in parts):
+        raise NotImplementedError("the oracle joins text alone")
+    return "".join(parts)
 
 
 def remainder(left: int | float, right: int | float) -> int | float:

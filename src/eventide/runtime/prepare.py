@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from eventide.pattern import WindowUnit
-from eventide.plan.conditions import Encoding
+from eventide.plan.operators import Encoding
 from eventide.plan.output import TIME_COLUMN
 from eventide.plan.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eventide.plan.conditions import ValueColumn
+    from eventide.plan.operators import ValueColumn
     from eventide.plan.plan import Plan
     from eventide.plan.schema import StreamSchema
 

@@ -129,7 +129,7 @@ class SparkSource(Source):
         try:
             schema = self._merged().selectExpr(*with_columns).schema
         except PySparkException as error:
-            raise _bad_expression(error) from None
+            raise bad_expression(error) from None
         return [spark_kind(field.dataType) for field in schema]
 
     def match(self, plan: Plan, options: Options) -> DataFrame:
@@ -163,7 +163,7 @@ class SparkSource(Source):
     def physical(self, plan: Plan) -> str | None:
         """Return how the events are distributed and Spark's own plan."""
         distribution = distribute(plan, None, self._default_slices())
-        explained = _captured_explain(self._finish(plan, self._found(plan, Options(), distribution)))
+        explained = captured_explain(self._finish(plan, self._found(plan, Options(), distribution)))
         return f"distribution: {distribution.name} ({distribution.reason})\n{explained}"
 
     def _default_slices(self) -> int:
@@ -214,7 +214,7 @@ class SparkSource(Source):
         try:
             narrow = frame.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in columns), *order)
         except PySparkException as error:
-            raise _bad_expression(error) from None
+            raise bad_expression(error) from None
         sliced = [SLICE] if distribution.slices > 1 else []
         keys = [] if plan.interleaved else list(layout.keys)
         spread_by = [*sliced, *(keys[: len(plan.keys)] if whole_groups else keys)]
@@ -237,7 +237,7 @@ class SparkSource(Source):
         try:
             return found.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in finish_columns(plan, DIALECT)))
         except PySparkException as error:
-            raise _bad_expression(error) from None
+            raise bad_expression(error) from None
 
 
 def distribute(plan: Plan, slices: int | None, default_slices: int) -> Distribution:
@@ -357,14 +357,16 @@ def _slot_type(slot: Slot, layout: Layout, prepared: st.StructType, events: st.S
     return st.DoubleType() if isinstance(base, st.FractionalType) else st.LongType()
 
 
-def _captured_explain(frame: DataFrame) -> str:
+def captured_explain(frame: DataFrame) -> str:
+    """Return what Spark says about how it would run a DataFrame."""
     text = StringIO()
     with redirect_stdout(text):
         frame.explain()
     return text.getvalue()
 
 
-def _bad_expression(error: PySparkException) -> BindError:
+def bad_expression(error: PySparkException) -> BindError:
+    """Turn an error of Spark into ours."""
     message = (error.getMessage() or str(error)).splitlines()[0]
     return BindError(
         "BAD_EXPRESSION",

@@ -17,7 +17,7 @@ from eventide.match.runs.matcher import RunsMatcher
 from eventide.match.shared_dag.matcher import SharedDagMatcher
 from eventide.match.tables import TooManyMoves
 from eventide.pattern import WindowUnit
-from eventide.plan.conditions import Encoding
+from eventide.plan.operators import Encoding
 from eventide.runtime.keys import InterleavedKeys, KeySpans, KeyTracker, SortedKeys
 from eventide.runtime.slots import SlotFiller
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eventide.errors import ParseError, did_you_mean
 from eventide.syntax.ceql import parse_ceql
 from eventide.syntax.sase import parse_sase
+from eventide.syntax.statement import MatchClause, Statement, parse_statement
 from eventide.syntax.tokens import is_word, span_of, tokenize
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from eventide.pattern.model import Query
 
-__all__ = ["LANGUAGES", "parse", "parse_ceql", "parse_sase"]
+__all__ = ["LANGUAGES", "MatchClause", "Statement", "parse", "parse_ceql", "parse_sase", "parse_statement"]
 
 LANGUAGES: dict[str, Callable[[str], Query]] = {"ceql": parse_ceql, "sase": parse_sase}
 

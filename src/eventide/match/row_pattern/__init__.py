@@ -1,0 +1,1 @@
+"""Row patterns (MATCH_RECOGNIZE): the preferred match at each row."""

@@ -1,0 +1,173 @@
+"""The row pattern matcher: whole partitions in, the preferred matches out.
+
+Cost: where conditions look at rows only, one backward pass over the rows and one step for each mapped row (rows plus matched
+rows, for every pattern). Conditions on the match so far are searched in the order of preferment; steps that led nowhere are
+remembered by what later conditions can read of them, so equal states are tried once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eventide.match.row_pattern.completable import completable
+from eventide.match.row_pattern.kernel import (
+    BUDGET,
+    DONE,
+    MAPPED,
+    MATCHES,
+    OVERFLOW,
+    PAUSE,
+    ROOM_FOR_DEPTH,
+    ROOM_FOR_MATCHES,
+    ROOM_FOR_ROWS,
+    ROW,
+    SKIP_TO_FIRST_ROW,
+    SKIP_TO_NO_ROW,
+    Input,
+    Output,
+    Scratch,
+    recognize,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eventide.match.row_pattern.programs import RowPrograms
+    from eventide.match.row_pattern.tables import RowTables
+
+ROOM_ROWS = 1 << 20
+ROOM_MATCHES = 1 << 18
+ROOM_DEPTH = 1 << 10
+SMALLEST_MEMORY = 1 << 12
+LARGEST_MEMORY = 1 << 22
+FREE_STEPS = 1 << 20
+
+
+class BudgetSpent(Exception):  # noqa: N818 - the stage turns it into an error with a hint
+    """The search took more steps than it was given."""
+
+
+class SumOverflow(Exception):  # noqa: N818 - see above
+    """A running sum is too large for 64 bits."""
+
+
+class BadSkip(Exception):  # noqa: N818 - see above
+    """AFTER MATCH SKIP leads to the first row of the match, or to a variable without rows; holds the first row of the match."""
+
+    def __init__(self, row: int, *, missing: bool) -> None:
+        super().__init__(row)
+        self.row = row
+        self.missing = missing
+
+
+class RowBatch(NamedTuple):
+    """The rows of whole partitions, as the kernels read them."""
+
+    offset: npt.NDArray[np.int64]
+    """[partition + 1]: the borders of the partitions."""
+    mask: npt.NDArray[np.int64]
+    horizon: npt.NDArray[np.int64]
+    """[row]: the last row that WITHIN lets into a match that begins here; empty without WITHIN."""
+    values: npt.NDArray[np.int64]
+    """[column, row]: numbers, or the bits of doubles."""
+    valid: npt.NDArray[np.uint8]
+
+
+class Matches(NamedTuple):
+    """Matches in the order of the walk; `first` has one entry more than there are matches."""
+
+    start: npt.NDArray[np.int64]
+    number: npt.NDArray[np.int64]
+    partition: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int64]
+    path: npt.NDArray[np.int16]
+    """The positions that took the rows, match after match."""
+
+
+@dataclass(frozen=True)
+class RowPatternMatcher:
+    """Finds the preferred matches of one query."""
+
+    tables: RowTables
+    programs: RowPrograms
+    skip: int
+    skip_to: npt.NDArray[np.uint8]
+    """[variable]: whether SKIP TO FIRST or LAST may stop at its rows."""
+    max_steps: int
+
+    @property
+    def searches(self) -> bool:
+        """Whether a condition looks at the match so far."""
+        return bool((self.tables.program >= 0).any())
+
+    def find(self, batch: RowBatch) -> Iterator[Matches]:
+        """Yield the matches of a batch, a bounded number at a time."""
+        within = len(batch.horizon) > 0
+        sets, at = np.zeros((1, 1), np.uint64), np.zeros(0, np.int32)
+        if not within:
+            sets, at = completable(self.tables, batch.mask, batch.offset)
+        rows = Input(
+            batch.offset, batch.mask, batch.horizon, sets, at, batch.values, batch.values.view(np.float64), batch.valid
+        )
+        output = _output(min(ROOM_MATCHES, len(batch.mask) + 1), min(ROOM_ROWS, len(batch.mask) + 1))
+        scratch = self._scratch(ROOM_DEPTH if self.searches else 2, len(batch.mask) if self.searches else 0)
+        state = np.zeros(6, np.int64)
+        state[ROW] = batch.offset[0]
+        budget = self.max_steps + FREE_STEPS + 64 * len(batch.mask)
+        status = PAUSE
+        while status != DONE:
+            status = recognize(
+                self.tables, self.programs, rows, self.skip, self.skip_to, self.searches, state, output, scratch, budget
+            )
+            self._refuse(status, int(state[ROW]))
+            if status == ROOM_FOR_DEPTH:
+                scratch = self._scratch(2 * len(scratch.choice), len(scratch.failed) // 8, scratch)
+            if state[MATCHES]:
+                yield _found(output, int(state[MATCHES]), int(state[MAPPED]))
+                state[MATCHES] = state[MAPPED] = 0
+            elif status in (ROOM_FOR_ROWS, ROOM_FOR_MATCHES):
+                output = _output(len(output.start), 2 * len(output.path))
+
+    def _refuse(self, status: int, row: int) -> None:
+        if status == BUDGET:
+            raise BudgetSpent
+        if status == OVERFLOW:
+            raise SumOverflow
+        if status in (SKIP_TO_FIRST_ROW, SKIP_TO_NO_ROW):
+            raise BadSkip(row, missing=status == SKIP_TO_NO_ROW)
+
+    def _scratch(self, depth: int, rows: int, old: Scratch | None = None) -> Scratch:
+        sums = len(self.programs.sum_base)
+        memory = min(LARGEST_MEMORY, max(SMALLEST_MEMORY, 1 << (8 * rows).bit_length())) if rows else 1
+        return Scratch(
+            np.zeros(depth, np.int32),
+            np.zeros((depth, 2), np.uint64),
+            np.zeros((depth, max(1, self.programs.registers)), np.int64),
+            np.zeros((depth, sums), np.float64),
+            np.zeros((memory, 2), np.uint64) if old is None else old.failed,
+            np.zeros(1, np.int64) if old is None else old.kept,
+        )
+
+
+def _output(matches: int, rows: int) -> Output:
+    return Output(
+        np.empty(matches, np.int64),
+        np.empty(matches, np.int64),
+        np.empty(matches, np.int64),
+        np.empty(matches, np.int64),
+        np.empty(rows, np.int16),
+    )
+
+
+def _found(output: Output, matches: int, mapped: int) -> Matches:
+    return Matches(
+        output.start[:matches].copy(),
+        output.number[:matches].copy(),
+        output.partition[:matches].copy(),
+        np.append(output.first[:matches], mapped),
+        output.path[:mapped].copy(),
+    )

@@ -1,0 +1,231 @@
+"""Conditions on the match so far, run by the search while it maps rows.
+
+*Registers* follow the rows of sets of variables: how many there were, the first few and the last few of them. *Accumulators* keep
+running aggregates. A step copies them and adds one row, so going back costs nothing. *Observables* are all values that later
+conditions can read of the past: two ways to the same row and position with equal observables have the same future.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eventide.match.jit import kernel
+from eventide.match.operators import Op, less, operate
+from eventide.match.row_pattern.completable import mix
+
+ROW_I = 70  # register or -1 for the current row, column, shift
+ROW_F = 71
+LABEL = 72  # register or -1, set that the variable must be in or -1, shift
+NUMBER = 73
+SET_COUNT = 74  # set
+ACCUMULATOR = 75  # accumulator, operation
+
+WATCH_ROW = 0  # register, column, shift
+WATCH_LABEL = 1  # register, set, shift
+WATCH_COUNT = 2  # set, cap
+WATCH_ACCUMULATOR = 3  # accumulator
+
+NULL_BITS = np.uint64(0x9E3779B97F4A7C15)
+
+
+class RowPrograms(NamedTuple):
+    """All conditions on the match so far, in flat arrays."""
+
+    code: npt.NDArray[np.int64]
+    """[instruction, (op, a, b, c)]"""
+    constants: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int32]
+    """[condition + 1]: where its instructions begin."""
+    set_has: npt.NDArray[np.uint8]
+    """[set, variable]"""
+    set_base: npt.NDArray[np.int32]
+    """[set]: register of its count; behind it stand the rows of its first and of its last members."""
+    set_firsts: npt.NDArray[np.int32]
+    set_lasts: npt.NDArray[np.int32]
+    sum_set: npt.NDArray[np.int32]
+    """[accumulator]: the set it adds up."""
+    sum_op: npt.NDArray[np.int32]
+    sum_column: npt.NDArray[np.int32]
+    sum_base: npt.NDArray[np.int32]
+    """[accumulator]: register of the number of its values; behind it the integer result."""
+    registers: int
+    label_code: npt.NDArray[np.int64]
+    """[variable]: the code of its name among the strings that conditions compare."""
+    watch: npt.NDArray[np.int64]
+    """[observable, (kind, a, b, c)]"""
+    live: npt.NDArray[np.uint8]
+    """[position, observable]: whether a condition may read it after the position took a row."""
+    merges: int
+    """Whether equal observables make equal futures."""
+    counts_matches: int
+    """Whether a condition reads MATCH_NUMBER."""
+
+
+@kernel
+def add_row(programs, variable, row, before, after, reals_before, reals_after, values, floats, valid):
+    """Fill `after` with the registers once the row is mapped to the variable; returns False when a sum overflows."""
+    for register in range(programs.registers):
+        after[register] = before[register]
+    for number in range(reals_before.shape[0]):
+        reals_after[number] = reals_before[number]
+    for member in range(programs.set_base.shape[0]):
+        if programs.set_has[member, variable]:
+            base = programs.set_base[member]
+            firsts = programs.set_firsts[member]
+            count = after[base]
+            if count < firsts:
+                after[base + 1 + count] = row
+            after[base] = count + 1
+            newest = base + 1 + firsts
+            for place in range(newest + programs.set_lasts[member] - 1, newest, -1):
+                after[place] = after[place - 1]
+            if programs.set_lasts[member] > 0:
+                after[newest] = row
+    for number in range(programs.sum_base.shape[0]):
+        column = programs.sum_column[number]
+        if not programs.set_has[programs.sum_set[number], variable] or not valid[column, row]:
+            continue
+        base = programs.sum_base[number]
+        op = programs.sum_op[number]
+        seen = after[base]
+        after[base] = seen + 1
+        whole = values[column, row]
+        real = floats[column, row]
+        if op == Op.SUM_I or op == Op.AVG_I:
+            total = after[base + 1] + whole
+            if (after[base + 1] ^ total) & (whole ^ total) < 0:
+                return False
+            after[base + 1] = total
+        elif op == Op.SUM_F or op == Op.AVG_F:
+            reals_after[number] += real
+        elif op == Op.MIN_I:
+            if seen == 0 or whole < after[base + 1]:
+                after[base + 1] = whole
+        elif op == Op.MAX_I:
+            if seen == 0 or whole > after[base + 1]:
+                after[base + 1] = whole
+        elif op == Op.MIN_F:
+            if seen == 0 or less(real, reals_after[number]):
+                reals_after[number] = real
+        elif op == Op.MAX_F and (seen == 0 or less(reals_after[number], real)):
+            reals_after[number] = real
+    return True
+
+
+@kernel
+def label_at(programs, tables, place, member, start, current, path):
+    """Return the code of the variable that a row is mapped to, or -1 when it is not (yet) mapped, or not to that set."""
+    if place < start or place > current:
+        return np.int64(-1)
+    variable = tables.variable[path[place - start]]
+    if member >= 0 and not programs.set_has[member, variable]:
+        return np.int64(-1)
+    return programs.label_code[variable]
+
+
+@kernel
+def row_holds(
+    programs, tables, condition, current, start, begin, end, number, path, registers, real_registers, values, floats, valid, stack
+):
+    """Judge a condition for the row `current`, which is mapped already."""
+    wholes, reals, nulls = stack
+    top = -1
+    for at in range(programs.first[condition], programs.first[condition + 1]):
+        op = programs.code[at, 0]
+        a = programs.code[at, 1]
+        b = programs.code[at, 2]
+        c = programs.code[at, 3]
+        if op == ROW_I or op == ROW_F:
+            top += 1
+            row = current if a < 0 else registers[a]
+            place = row + c
+            if row < 0 or place < begin or place >= end:
+                nulls[top] = 1
+                wholes[top] = 0
+                reals[top] = 0.0
+            else:
+                nulls[top] = 1 - valid[b, place]
+                wholes[top] = values[b, place]
+                reals[top] = floats[b, place]
+        elif op == Op.CONST_I:
+            top += 1
+            nulls[top] = 0
+            wholes[top] = programs.constants[a]
+        elif op == Op.CONST_F:
+            top += 1
+            nulls[top] = 0
+            reals[top] = programs.constants[a : a + 1].view(np.float64)[0]
+        elif op == Op.NULL:
+            top += 1
+            nulls[top] = 1
+            wholes[top] = 0
+            reals[top] = 0.0
+        elif op == LABEL:
+            top += 1
+            row = current if a < 0 else registers[a]
+            wholes[top] = label_at(programs, tables, row + c, b, start, current, path) if row >= 0 else -1
+            nulls[top] = 1 if wholes[top] < 0 else 0
+        elif op == NUMBER:
+            top += 1
+            nulls[top] = 0
+            wholes[top] = number
+        elif op == SET_COUNT:
+            top += 1
+            nulls[top] = 0
+            wholes[top] = registers[programs.set_base[a]]
+        elif op == ACCUMULATOR:
+            top += 1
+            base = programs.sum_base[a]
+            seen = registers[base]
+            nulls[top] = 1 if seen == 0 else 0
+            wholes[top] = registers[base + 1]
+            reals[top] = real_registers[a]
+            if b == Op.COUNT_VALUE:
+                nulls[top] = 0
+                wholes[top] = seen
+            elif b == Op.AVG_I and seen > 0:
+                reals[top] = registers[base + 1] / seen
+            elif b == Op.AVG_F and seen > 0:
+                reals[top] = real_registers[a] / seen
+        else:
+            top = operate(op, top, wholes, reals, nulls)
+    return nulls[0] == 0 and wholes[0] == 1
+
+
+@kernel
+def observed(
+    programs, tables, position, current, start, begin, end, limit, match, path, registers, real_registers, values, valid
+):
+    """Return two independent hashes of the row, the position and all that later conditions can read of the past."""
+    one = mix(np.uint64(current) + np.uint64(1))
+    two = mix(np.uint64(position) + mix(np.uint64(limit) + np.uint64(2)))
+    if programs.counts_matches:
+        one = mix(one ^ np.uint64(match))
+    two = mix(two ^ one)
+    for number in range(programs.watch.shape[0]):
+        if not programs.live[position, number]:
+            continue
+        kind = programs.watch[number, 0]
+        a = programs.watch[number, 1]
+        b = programs.watch[number, 2]
+        c = programs.watch[number, 3]
+        value = NULL_BITS
+        if kind == WATCH_ROW:
+            place = registers[a] + c
+            if registers[a] >= 0 and begin <= place < end and valid[b, place]:
+                value = mix(np.uint64(values[b, place]))
+        elif kind == WATCH_LABEL:
+            if registers[a] >= 0:
+                value = mix(np.uint64(label_at(programs, tables, registers[a] + c, b, start, current, path)))
+        elif kind == WATCH_COUNT:
+            value = np.uint64(min(registers[programs.set_base[a]], b))
+        else:
+            base = programs.sum_base[a]
+            value = mix(np.uint64(registers[base])) ^ np.uint64(registers[base + 1])
+            value = mix(value) ^ np.uint64(real_registers[a : a + 1].view(np.int64)[0])
+        one = mix(one + value)
+        two = mix((two ^ value) + np.uint64(number))
+    return one, two

@@ -1,0 +1,1 @@
+"""Runs MATCH_RECOGNIZE: rows are prepared and finished by the relational engine and matched by kernels."""

@@ -1,0 +1,76 @@
+"""MATCH_RECOGNIZE over Arrow tables: DuckDB prepares and finishes in this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from eventide.plan.rows.plan import make_row_plan
+from eventide.runtime.duck import DIALECT, PREPARED_ROWS, arrow_columns, arrow_kind, connected, explained, fetch
+from eventide.runtime.prepare import select_list
+from eventide.runtime.rows.filling import stage_schema
+from eventide.runtime.rows.prepare import ARRIVAL, RowPreparation
+from eventide.runtime.rows.stage import RowStage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    import duckdb
+    from sqlglot import exp
+
+    from eventide.pattern.rows import RowQuery
+    from eventide.plan.rows.plan import RowPlan
+    from eventide.plan.schema import Kind
+    from eventide.runtime.rows.stage import RowOptions
+
+
+class LocalRows:
+    """A table in memory that clauses stand over."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def plan(self, query: RowQuery) -> RowPlan:
+        """Bind a clause to this table."""
+        with self._connect() as connection:
+            return make_row_plan(query, arrow_columns(self._table), _describer(connection))
+
+    def recognize(self, plan: RowPlan, options: RowOptions) -> pa.Table:
+        """Run a clause."""
+        preparation = RowPreparation(plan, DIALECT)
+        with self._connect() as connection:
+            stage = RowStage(plan, preparation.keys, preparation.payload, options)
+            with explained():
+                reader = connection.sql(_prepared(preparation)).to_arrow_reader(PREPARED_ROWS)
+                schema = stage_schema(plan, [reader.schema.field(name).type for name in preparation.payload])
+                found = pa.Table.from_batches(stage.run(iter(reader)), schema)
+            connection.register("found", found)
+            return fetch(connection, f"SELECT {select_list(preparation.finish(), DIALECT)} FROM found")
+
+    def physical(self, plan: RowPlan) -> str:
+        """Return DuckDB's plan of Prepare."""
+        with self._connect() as connection:
+            explained_rows = connection.execute(f"EXPLAIN {_prepared(RowPreparation(plan, DIALECT))}").fetchall()
+        return "\n".join(str(row[-1]) for row in explained_rows)
+
+    def _connect(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        arrival = pa.array(np.arange(self._table.num_rows, dtype=np.int64))
+        return connected({"input": self._table.append_column(ARRIVAL, arrival)})
+
+
+def _prepared(preparation: RowPreparation) -> str:
+    narrow = select_list(preparation.narrow(), DIALECT)
+    behind = select_list(preparation.sorted(), DIALECT)
+    order = ", ".join([*(f"{key} ASC NULLS FIRST" for key in preparation.keys), *preparation.sort_keys()])
+    return f"SELECT {behind} FROM (SELECT {narrow} FROM input) ORDER BY {order}"
+
+
+def _describer(connection: duckdb.DuckDBPyConnection) -> Callable[[Sequence[exp.Expression]], list[Kind]]:
+    def describe(trees: Sequence[exp.Expression]) -> list[Kind]:
+        columns = ", ".join(f"{DIALECT.sql(tree)} AS c{number}" for number, tree in enumerate(trees))
+        return [arrow_kind(field.type) for field in fetch(connection, f"SELECT {columns} FROM input LIMIT 0").schema]
+
+    return describe

@@ -1,0 +1,145 @@
+"""MATCH_RECOGNIZE over Spark DataFrames: Catalyst prepares, sorts and finishes, Python workers match many partitions at once."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from eventide.errors import BindError, EventideWarning
+from eventide.plan.rows.output import MATCHED
+from eventide.plan.rows.plan import make_row_plan
+from eventide.plan.rows.readings import Cell, Label, MatchNumber, Total
+from eventide.runtime.prepare import SparkDialect
+from eventide.runtime.rows.filling import LARGEST_EXACT_DECIMAL
+from eventide.runtime.rows.prepare import ARRIVAL, RowPreparation
+from eventide.runtime.rows.stage import RowStage
+from eventide.runtime.spark_batch import bad_expression, captured_explain, spark_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+    from sqlglot import exp
+
+    from eventide.pattern.rows import RowQuery
+    from eventide.plan.rows.plan import RowPlan
+    from eventide.plan.rows.readings import Reading
+    from eventide.plan.schema import Kind
+    from eventide.runtime.rows.stage import RowOptions
+
+DIALECT = SparkDialect()
+
+
+class SparkRows:
+    """A DataFrame that clauses stand over; nothing runs before the result is asked for."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame
+
+    def plan(self, query: RowQuery) -> RowPlan:
+        """Bind a clause to this DataFrame."""
+        columns = {field.name: spark_kind(field.dataType) for field in self._frame.schema}
+        return make_row_plan(query, columns, self._describe)
+
+    def recognize(self, plan: RowPlan, options: RowOptions) -> DataFrame:
+        """Return the rows of a clause as a lazy DataFrame."""
+        if not plan.partition:
+            warnings.warn(
+                "MATCH_RECOGNIZE has no PARTITION BY, so one task does all the matching.", EventideWarning, stacklevel=4
+            )
+        preparation = RowPreparation(plan, DIALECT)
+        prepared = self._prepared(preparation)
+        schema = _found_schema(plan, [prepared.schema[name].dataType for name in preparation.payload])
+        found = prepared.mapInArrow(_stage_function(plan, preparation.keys, preparation.payload, options), schema)
+        return _select(found, preparation.finish())
+
+    def physical(self, plan: RowPlan) -> str:
+        """Return Spark's plan of Prepare."""
+        return captured_explain(self._prepared(RowPreparation(plan, DIALECT)))
+
+    def _prepared(self, preparation: RowPreparation) -> DataFrame:
+        numbered = self._frame.withColumn(ARRIVAL, sf.monotonically_increasing_id())
+        narrow = _select(numbered, preparation.narrow())
+        spread = narrow.repartition(*preparation.keys) if preparation.keys else narrow.repartition(1)
+        keys = [sf.col(key).asc_nulls_first() for key in preparation.keys]
+        ordered = spread.sortWithinPartitions(*keys, *(_sort_column(term) for term in preparation.sort_keys()))
+        return _select(ordered, preparation.sorted())
+
+    def _describe(self, trees: Sequence[exp.Expression]) -> list[Kind]:
+        columns = [(f"c{number}", DIALECT.sql(tree)) for number, tree in enumerate(trees)]
+        return [spark_kind(field.dataType) for field in _select(self._frame, columns).schema]
+
+
+def _select(frame: DataFrame, columns: Sequence[tuple[str, str]]) -> DataFrame:
+    try:
+        return frame.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in columns))
+    except PySparkException as error:
+        raise bad_expression(error) from None
+
+
+def _sort_column(term: str) -> Column:
+    name, direction, *nulls = term.split()
+    column = sf.col(name)
+    if direction == "DESC":
+        return column.desc_nulls_first() if nulls[-1:] == ["FIRST"] else column.desc_nulls_last()
+    return column.asc_nulls_last() if nulls[-1:] == ["LAST"] else column.asc_nulls_first()
+
+
+def _stage_function(
+    plan: RowPlan, keys: list[str], payload: list[str], options: RowOptions
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from RowStage(plan, keys, payload, options).run(batches)
+
+    return run
+
+
+def _found_schema(plan: RowPlan, payload: list[st.DataType]) -> st.StructType:
+    """Return the schema of the stage in Spark's types; it mirrors `filling.stage_schema`."""
+    fields = [
+        st.StructField(f"s{number}", _slot_type(reading, payload[source] if source >= 0 else None))
+        for number, (reading, source) in enumerate(zip(plan.output.slots, plan.output.slot_payload, strict=True))
+    ]
+    fields.extend(st.StructField(f"c{number}", payload[source]) for number, source in enumerate(plan.output.row_payload))
+    return st.StructType([*fields, st.StructField(MATCHED, st.BooleanType())])
+
+
+def _slot_type(reading: Reading, payload: st.DataType | None) -> st.DataType:
+    match reading:
+        case Label():
+            return st.StringType()
+        case MatchNumber() | Total("count"):
+            return st.LongType()
+        case Cell():
+            assert payload is not None
+            return payload
+    assert payload is not None
+    _refuse_aggregate(reading, payload)
+    if reading.function == "avg":
+        return st.DoubleType()
+    if reading.function != "sum":
+        return payload
+    if isinstance(payload, st.DecimalType):
+        return st.DecimalType(min(38, payload.precision + 10), payload.scale)
+    return st.DoubleType() if isinstance(payload, st.FractionalType) else st.LongType()
+
+
+def _refuse_aggregate(total: Total, kind: st.DataType) -> None:
+    large = isinstance(kind, st.DecimalType) and kind.precision > LARGEST_EXACT_DECIMAL
+    if total.function in ("sum", "avg") and (not isinstance(kind, st.NumericType) or large):
+        raise BindError(
+            "TYPE_MISMATCH",
+            f"{total.function.upper()} adds numbers, {total.sql} is of the type {kind.simpleString()}.",
+            hint=f"Convert it, for example CAST(x AS DOUBLE); decimals may have up to {LARGEST_EXACT_DECIMAL} digits.",
+        )
+    if isinstance(kind, st.ArrayType | st.MapType | st.StructType):
+        raise BindError(
+            "TYPE_MISMATCH",
+            f"{total.function.upper()} cannot compare {total.sql}, which is of the type {kind.simpleString()}.",
+            hint="Take a number, text or time out of it.",
+        )

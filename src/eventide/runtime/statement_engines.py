@@ -1,0 +1,105 @@
+"""The two engines that run the SQL around MATCH_RECOGNIZE: DuckDB over Arrow tables, and Spark SQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eventide.errors import BindError
+from eventide.runtime.statement import OWN_NAMES, SqlEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from sqlglot import exp
+
+    from eventide.runtime.rows.local import LocalRows
+    from eventide.runtime.rows.spark import SparkRows
+
+
+class LocalEngine(SqlEngine):
+    """DuckDB in this process."""
+
+    def select(self, tree: exp.Expression, relations: Mapping[str, Any]) -> pa.Table:
+        """Return the rows of a query."""
+        from eventide.runtime.duck import DIALECT, connected, fetch  # noqa: PLC0415 - DuckDB is not needed on Spark
+
+        sql = DIALECT.sql(tree)
+        with connected({name: table for name, table in relations.items() if name in set(OWN_NAMES.findall(sql))}) as connection:
+            return fetch(connection, sql)
+
+    def rows(self, relation: pa.Table) -> LocalRows:
+        """Return rows that a clause can stand over."""
+        from eventide.runtime.rows.local import LocalRows  # noqa: PLC0415 - see above
+
+        return LocalRows(relation)
+
+    def knows(self, table: exp.Table) -> bool:  # noqa: ARG002 - there is no catalog
+        """Return False: tables are given, or there are none."""
+        return False
+
+
+class SparkEngine(SqlEngine):
+    """Spark SQL of one session."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+
+    def select(self, tree: exp.Expression, relations: Mapping[str, Any]) -> DataFrame:
+        """Return the rows of a query as a lazy DataFrame."""
+        from pyspark.errors import PySparkException  # noqa: PLC0415 - Spark is optional and slow to import
+
+        from eventide.runtime.spark_batch import bad_expression  # noqa: PLC0415 - see above
+
+        plain = tree.sql(dialect="spark").replace("{", "{{").replace("}", "}}")
+        used = {name: relations[name] for name in set(OWN_NAMES.findall(plain))}
+        try:
+            return self._session.sql(OWN_NAMES.sub(lambda found: f"{{{found[0]}}}", plain), **used)
+        except PySparkException as error:
+            raise bad_expression(error) from None
+
+    def rows(self, relation: DataFrame) -> SparkRows:
+        """Return rows that a clause can stand over."""
+        from eventide.runtime.rows.spark import SparkRows  # noqa: PLC0415 - see above
+
+        return SparkRows(relation)
+
+    def knows(self, table: exp.Table) -> bool:
+        """Return whether the catalog has a table or a view of that name."""
+        return bool(self._session.catalog.tableExists(table.sql(dialect="spark").split(" AS ")[0]))
+
+
+def engine_for(spark: SparkSession | None, tables: Mapping[str, Any]) -> tuple[SqlEngine, dict[str, Any]]:
+    """Return the engine that fits the tables, and the tables in its form: Spark when a session or a DataFrame is given."""
+    frames = [data for data in tables.values() if type(data).__module__.startswith("pyspark.")]
+    session = spark if spark is not None else frames[0].sparkSession if frames else None
+    if session is None:
+        from eventide.runtime.duck import read_arrow  # noqa: PLC0415 - see above
+
+        return LocalEngine(), {name: read_arrow(_arrow(name, data)) for name, data in tables.items()}
+    return SparkEngine(session), {name: _frame(name, data, session) for name, data in tables.items()}
+
+
+def _arrow(name: str, data: Any) -> Any:
+    if hasattr(data, "__arrow_c_stream__"):
+        return data
+    raise BindError(
+        "UNKNOWN_DATA",
+        f"The table {name} is a {type(data).__name__}, which cannot be read.",
+        hint="Give a Spark DataFrame, a pyarrow.Table, or anything with __arrow_c_stream__ (pandas, polars, DuckDB).",
+    )
+
+
+def _frame(name: str, data: Any, session: SparkSession) -> Any:
+    if not type(data).__module__.startswith("pyspark."):
+        from eventide.runtime.duck import read_arrow  # noqa: PLC0415 - see above
+
+        return session.createDataFrame(read_arrow(_arrow(name, data)))
+    if getattr(data, "isStreaming", False):
+        raise BindError(
+            "STREAMING_INPUT",
+            f"The table {name} is a stream; this version runs MATCH_RECOGNIZE on batch DataFrames.",
+            hint="Use spark.read in place of spark.readStream, or call et.sql inside foreachBatch.",
+        )
+    return data
