@@ -112,7 +112,9 @@ def misspelt_row_clause(tokens: list[Token], source_text: str) -> ParseError | N
         if depth or token.type != "NAME" or (index and not _ends_operand(tokens[index - 1])):
             continue
         following = tokens[index + 1]
-        if (following.type == "SYMBOL" and following.value not in ("(", "^")) or _keyword_at(tokens, index, head_before=False):
+        if (following.type == "SYMBOL" and following.value not in ("(", "^")) or is_word(following, "AS"):
+            continue
+        if _keyword_at(tokens, index, head_before=False):
             continue
         hint = _hint_for_word(str(token.value).upper(), following)
         if hint is not None:

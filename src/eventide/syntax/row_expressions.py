@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sqlglot import ErrorLevel, TokenType, exp
@@ -25,6 +24,7 @@ NAVIGATION = ("FIRST", "LAST", "PREV", "NEXT")
 SEMANTICS = ("RUNNING", "FINAL")
 PATTERN_FUNCTIONS = frozenset((*NAVIGATION, *SEMANTICS, "CLASSIFIER", "MATCH_NUMBER"))
 _SUBQUERY_HINT = "Join the tables in a query that MATCH_RECOGNIZE stands over."
+_NO_KEYWORDS = (TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER)
 _BETWEEN_OPERANDS = frozenset((*PlacedParser.RANGE_PARSERS, TokenType.AND, TokenType.OR, TokenType.XOR, TokenType.NOT))
 
 
@@ -54,7 +54,7 @@ def read_row_expression(tokens: list[Token], source_text: str, names: RowNames, 
     """
     span = span_of(tokens[0], tokens[-1])
     try:
-        tree = _read(tokens, span, source_text, what)
+        tree = _read(tokens, source_text, names, what)
         tree = _normal_form(tree, names)
         _refuse_what_has_no_meaning(tree, source_text, span)
         return expression_from_tree(tree, span)
@@ -79,7 +79,8 @@ def read_row_expression(tokens: list[Token], source_text: str, names: RowNames, 
         ) from None
 
 
-def _read(tokens: list[Token], span: Span, source_text: str, what: str) -> exp.Expression:
+def _read(tokens: list[Token], source_text: str, names: RowNames, what: str) -> exp.Expression:
+    span = span_of(tokens[0], tokens[-1])
     semicolon = next((token for token in tokens if token.type == "SYMBOL" and token.value == ";"), None)
     if semicolon is not None:
         raise ParseError(
@@ -89,20 +90,27 @@ def _read(tokens: list[Token], span: Span, source_text: str, what: str) -> exp.E
             span=span_of(semicolon),
             hint="Separate measures and definitions with commas, conditions with AND.",
         )
-    for before, token in pairwise(tokens):
-        if before.value == "(" and is_word(token, "SELECT"):
+    for before, token, following in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if before.value == "(" and is_word(token, "SELECT") and following.value not in (".", ")"):
             # Said here, because a query may hold a MATCH_RECOGNIZE clause, which only `statement` can read.
             raise ParseError(
                 "BAD_EXPRESSION", "A sub-query cannot be used here.", text=source_text, span=span_of(token), hint=_SUBQUERY_HINT
             )
     try:
         sql_tokens = moved(_DIALECT.tokenize(_without_comments(tokens, span)), span.start)
+        _free_variables_of_keywords(sql_tokens, names)
         parser = _DIALECT.parser(error_level=ErrorLevel.IMMEDIATE)
         trees = parser.parse_into(exp.Condition, _with_semantics_as_calls(sql_tokens, source_text), source_text)
     except SqlglotError as error:
         raise explain_sql(error, source_text, span, "BAD_EXPRESSION", what) from None
-    (tree,) = trees
-    assert isinstance(tree, exp.Expression)
+    if len(trees) != 1 or not isinstance(tree := trees[0], exp.Expression):
+        raise ParseError(
+            "BAD_EXPRESSION",
+            f"{source_text[span.start : span.end][:40]} is no expression.",
+            text=source_text,
+            span=span,
+            hint="Write a Spark SQL expression such as A.price < 10.",
+        )
     return tree
 
 
@@ -114,6 +122,19 @@ def _without_comments(tokens: list[Token], span: Span) -> str:
         parts.extend((" " * ((token.start_pos or 0) - end), token.value))
         end = token.end_pos or 0
     return "".join(parts)
+
+
+def _free_variables_of_keywords(tokens: list[SqlToken], names: RowNames) -> None:
+    """Let a variable be called START, END or ALL: what stands before a dot or in CLASSIFIER( ) is a name, not a keyword."""
+    for index, token in enumerate(tokens):
+        before = tokens[index - 1].token_type if index else None
+        following = tokens[index + 1].token_type if index + 1 < len(tokens) else None
+        qualifies = following is TokenType.DOT and before is not TokenType.DOT
+        classified = index > 1 and before is TokenType.L_PAREN and tokens[index - 2].text.upper() == "CLASSIFIER"
+        if (qualifies or classified) and token.text.isidentifier() and token.token_type not in _NO_KEYWORDS:
+            spelling = names.find(token.text, quoted=False)
+            if spelling is not None:
+                token.token_type, token.text = TokenType.IDENTIFIER, spelling
 
 
 def _with_semantics_as_calls(tokens: list[SqlToken], source_text: str) -> list[SqlToken]:

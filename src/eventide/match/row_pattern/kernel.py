@@ -14,10 +14,13 @@ from eventide.match.row_pattern.programs import add_row, observed, row_holds
 from eventide.match.row_pattern.tables import ACCEPT, WORD
 
 NO_MATCH = -1
-DONE, ROOM_FOR_ROWS, ROOM_FOR_MATCHES, ROOM_FOR_DEPTH, PAUSE, SKIP_TO_FIRST_ROW, SKIP_TO_NO_ROW, OVERFLOW, BUDGET = range(9)
+DONE, PAUSE, ROOM_FOR_ROWS, ROOM_FOR_MATCHES, ROOM_FOR_DEPTH, ROOM_FOR_MEMORY = range(6)
+SKIP_TO_FIRST_ROW, SKIP_TO_NO_ROW, OVERFLOW, BUDGET = range(6, 10)
 SKIP_PAST_LAST, SKIP_TO_NEXT, SKIP_TO_FIRST, SKIP_TO_LAST = range(4)
 PARTITION, ROW, NUMBER, MATCHES, MAPPED, STEPS = range(6)
 SMALLEST_STRETCH = 1 << 14
+LARGEST_MEMORY = 1 << 22
+"""Failed steps that are remembered, twice."""
 
 
 class Input(NamedTuple):
@@ -36,10 +39,9 @@ class Input(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """The way of the search: by depth, the next move to try, the hashes of the step, and registers."""
+    """The way of the search: by depth, the next move to try and the registers; and the steps that led nowhere."""
 
     choice: npt.NDArray[np.int32]
-    hashes: npt.NDArray[np.uint64]
     registers: npt.NDArray[np.int64]
     reals: npt.NDArray[np.float64]
     failed: npt.NDArray[np.uint64]
@@ -61,46 +63,80 @@ class Output(NamedTuple):
 
 
 @kernel
-def completes(rows, state, row, end, limit, earliest, base):
+def completes(state, row, end, limit, at, sets, earliest, base):
     """Return whether a match that reached the state before the row can be completed."""
     if earliest.shape[0] > 0:
         return earliest[row - base, state] <= limit
-    number = 0 if row == end else rows.at[row]
-    return (rows.sets[number, state // WORD] >> np.uint64(state % WORD)) & np.uint64(1) != 0
+    number = 0 if row == end else at[row]
+    return (sets[number, state // WORD] >> np.uint64(state % WORD)) & np.uint64(1) != 0
 
 
 @kernel
-def takes(tables, rows, position, row, end, limit, earliest, base):
+def takes(bit, mask, position, row, end, limit, at, sets, earliest, base):
     """Return whether a position may take a row, as far as rows alone tell, and the match be completed behind it."""
     if row >= end or (earliest.shape[0] > 0 and row > limit):
         return False
-    needed = tables.bit[position]
-    if needed != 0 and rows.mask[row] & needed == 0:
+    needed = bit[position]
+    if needed != 0 and mask[row] & needed == 0:
         return False
-    return completes(rows, position, row + 1, end, limit, earliest, base)
+    return completes(position, row + 1, end, limit, at, sets, earliest, base)
 
 
 @kernel
-def walk(tables, rows, start, first, end, limit, earliest, base, path):
-    """Follow the preferred match where conditions look at rows only; returns its length, or more than the room for it."""
+def walk(firsts, moves, bit, mask, at, sets, start, first, end, path, begin):
+    """Follow the preferred match where conditions look at rows only; returns its length, or more than the room for it.
+
+    Arrays come one by one: handed over in a tuple, each call would count references to all of them.
+    """
     state = first
-    length = 0
+    row = start
+    place = begin
+    words = sets.shape[1]
+    flat = sets.reshape(-1)
     while True:
-        row = start + length
         chosen = NO_MATCH
-        for number in range(tables.first[state], tables.first[state + 1]):
-            move = tables.move[number]
+        symbols = mask[row] if row < end else 0
+        later = np.int64(at[row + 1]) * words if row + 1 < end else np.int64(0)
+        for number in range(firsts[state], firsts[state + 1]):
+            move = moves[number]
             if move < 0:
                 if move == ACCEPT or row == end:
-                    return length
-            elif takes(tables, rows, move, row, end, limit, earliest, base):
-                chosen = move
-                break
-        if length == path.shape[0]:
-            return length + 1
-        path[length] = chosen
+                    return row - start
+            elif row < end and (bit[move] == 0 or symbols & bit[move] != 0):
+                if (flat[later + move // WORD] >> np.uint64(move % WORD)) & np.uint64(1) != 0:
+                    chosen = move
+                    break
+        if place == path.shape[0]:
+            return row - start + 1
+        path[place] = chosen
+        place += 1
+        row += 1
         state = chosen
-        length += 1
+
+
+@kernel
+def walk_within(firsts, moves, bit, mask, earliest, base, start, first, end, limit, path, begin):
+    """Do the same where WITHIN sets a limit: a move is good when the match can end before it."""
+    state = first
+    row = start
+    place = begin
+    while True:
+        chosen = NO_MATCH
+        for number in range(firsts[state], firsts[state + 1]):
+            move = moves[number]
+            if move < 0:
+                if move == ACCEPT or row == end:
+                    return row - start
+            elif row < end and row <= limit and (bit[move] == 0 or mask[row] & bit[move] != 0):
+                if earliest[row + 1 - base, move] <= limit:
+                    chosen = move
+                    break
+        if place == path.shape[0]:
+            return row - start + 1
+        path[place] = chosen
+        place += 1
+        row += 1
+        state = chosen
 
 
 @kernel
@@ -115,85 +151,104 @@ def remembers(failed, one, two):
 
 
 @kernel
-def remember(scratch, one, two):
-    """Keep a failed step; when there is no room all are forgotten, which costs time but changes nothing."""
-    if 2 * scratch.kept[0] >= scratch.failed.shape[0]:
-        forget(scratch)
-    slot = remembers(scratch.failed, one, two)
+def remember(failed, kept, one, two):
+    """Keep a failed step."""
+    slot = remembers(failed, one, two)
     if slot < 0:
-        scratch.failed[-1 - slot, 0] = one
-        scratch.failed[-1 - slot, 1] = two
-        scratch.kept[0] += 1
+        failed[-1 - slot, 0] = one
+        failed[-1 - slot, 1] = two
+        kept[0] += 1
 
 
 @kernel
-def forget(scratch):
-    """Forget all failed steps."""
-    for slot in range(scratch.failed.shape[0]):
-        scratch.failed[slot, 0] = 0
-        scratch.failed[slot, 1] = 0
-    scratch.kept[0] = 0
+def forget(failed, kept):
+    """Forget all failed steps: that costs time but changes nothing."""
+    for slot in range(failed.shape[0]):
+        failed[slot, 0] = 0
+        failed[slot, 1] = 0
+    kept[0] = 0
 
 
 @kernel
-def search(tables, programs, rows, start, first, begin, end, limit, number, earliest, base, path, scratch, steps, budget, stack):
+def remember_all(failed, kept, more):
+    """Copy failed steps into a larger table."""
+    kept[0] = 0
+    for slot in range(failed.shape[0]):
+        if failed[slot, 0] != 0 or failed[slot, 1] != 0:
+            remember(more, kept, failed[slot, 0], failed[slot, 1])
+
+
+@kernel
+def clear_registers(registers, reals, set_base, sum_base):
+    """Make the registers those of a match without rows."""
+    for register in range(registers.shape[1]):
+        registers[0, register] = -1
+    for number in range(set_base.shape[0]):
+        registers[0, set_base[number]] = 0
+    for number in range(sum_base.shape[0]):
+        registers[0, sum_base[number]] = 0
+        registers[0, sum_base[number] + 1] = 0
+        reals[0, number] = 0.0
+
+
+@kernel
+def search(
+    tables, programs, rows, start, first, begin, end, limit, number, earliest, base, path, place, scratch, steps, budget, stack
+):
     """Try mappings in the order of preferment; returns (length or NO_MATCH, status, steps)."""
+    firsts, moves, bit, program, variable = tables.first, tables.move, tables.bit, tables.program, tables.variable
+    mask, at, sets, values, floats, valid = rows.mask, rows.at, rows.sets, rows.values, rows.floats, rows.valid
+    choice, registers, reals = scratch.choice, scratch.registers, scratch.reals
+    failed, kept, merges = scratch.failed, scratch.kept, programs.merges
+    clear_registers(registers, reals, programs.set_base, programs.sum_base)
+    room = path.shape[0] - place
     length = 0
     state = first
-    scratch.choice[0] = tables.first[first]
-    for register in range(programs.registers):
-        scratch.registers[0, register] = -1
-    for member in range(programs.set_base.shape[0]):
-        scratch.registers[0, programs.set_base[member]] = 0
-    for member in range(programs.sum_base.shape[0]):
-        scratch.registers[0, programs.sum_base[member]] = 0
-        scratch.registers[0, programs.sum_base[member] + 1] = 0
-        scratch.reals[0, member] = 0.0
+    choice[0] = firsts[first]
     while True:
         row = start + length
         advanced = False
-        while scratch.choice[length] < tables.first[state + 1]:
-            move = tables.move[scratch.choice[length]]
-            scratch.choice[length] += 1
+        while choice[length] < firsts[state + 1]:
+            move = moves[choice[length]]
+            choice[length] += 1
             if move < 0:
                 if move == ACCEPT or row == end:
                     return length, DONE, steps
                 continue
-            if not takes(tables, rows, move, row, end, limit, earliest, base):
+            if not takes(bit, mask, move, row, end, limit, at, sets, earliest, base):
                 continue
             steps += 1
             if steps > budget:
                 return NO_MATCH, BUDGET, steps
-            if length == path.shape[0]:
+            if length == room:
                 return NO_MATCH, ROOM_FOR_ROWS, steps
-            if length + 2 > scratch.choice.shape[0]:
+            if length + 2 > choice.shape[0]:
                 return NO_MATCH, ROOM_FOR_DEPTH, steps
-            path[length] = move
-            registers = scratch.registers[length + 1]
-            reals = scratch.reals[length + 1]
+            path[place + length] = move
             fits = add_row(
-                programs, tables.variable[move], row, scratch.registers[length], registers,
-                scratch.reals[length], reals, rows.values, rows.floats, rows.valid,
+                programs.set_has, programs.set_base, programs.set_firsts, programs.set_lasts, programs.sum_set, programs.sum_op,
+                programs.sum_column, programs.sum_base, variable[move], row, registers, reals, length, values, floats, valid,
             )  # fmt: skip
             if not fits:
                 return NO_MATCH, OVERFLOW, steps
-            condition = tables.program[move]
+            condition = program[move]
             if condition >= 0 and not row_holds(
-                programs, tables, condition, row, start, begin, end, number, path, registers, reals,
-                rows.values, rows.floats, rows.valid, stack,
+                programs.code, programs.first, programs.constants, programs.set_has, programs.set_base, programs.sum_base,
+                programs.label_code, variable, condition, row, start, begin, end, number, path, place, registers, reals,
+                length + 1, values, floats, valid, stack[0], stack[1], stack[2],
             ):  # fmt: skip
                 continue
-            if programs.merges:
+            if merges and kept[0] > 0:
                 one, two = observed(
-                    programs, tables, move, row, start, begin, end, limit, number, path, registers, reals, rows.values, rows.valid
-                )
-                if remembers(scratch.failed, one, two) >= 0:
+                    programs.watch, programs.live, programs.counts_matches, programs.set_has, programs.set_base,
+                    programs.sum_base, programs.label_code, variable, move, row, start, begin, end, limit, number, path,
+                    place, registers, reals, length + 1, values, valid,
+                )  # fmt: skip
+                if remembers(failed, one, two) >= 0:
                     continue
-                scratch.hashes[length, 0] = one
-                scratch.hashes[length, 1] = two
             length += 1
             state = move
-            scratch.choice[length] = tables.first[move]
+            choice[length] = firsts[move]
             advanced = True
             break
         if advanced:
@@ -201,22 +256,32 @@ def search(tables, programs, rows, start, first, begin, end, limit, number, earl
         if length == 0:
             return NO_MATCH, DONE, steps
         length -= 1
-        state = path[length - 1] if length > 0 else first
-        if programs.merges:
-            remember(scratch, scratch.hashes[length, 0], scratch.hashes[length, 1])
+        if merges:
+            if 2 * kept[0] >= failed.shape[0]:
+                if failed.shape[0] < LARGEST_MEMORY:
+                    return NO_MATCH, ROOM_FOR_MEMORY, steps
+                forget(failed, kept)
+            # The registers of the step that led nowhere are still there.
+            one, two = observed(
+                programs.watch, programs.live, programs.counts_matches, programs.set_has, programs.set_base,
+                programs.sum_base, programs.label_code, variable, state, row - 1, start, begin, end, limit, number, path,
+                place, registers, reals, length + 1, values, valid,
+            )  # fmt: skip
+            remember(failed, kept, one, two)
+        state = path[place + length - 1] if length > 0 else first
 
 
 @kernel
-def next_start(tables, skip, skip_to, start, length, path):
+def next_start(variable, skip, skip_to, start, length, path, place):
     """Return (row where the search goes on, status) behind a match that mapped rows."""
     if skip == SKIP_PAST_LAST:
         return start + length, DONE
     if skip == SKIP_TO_NEXT:
         return start + 1, DONE
     found = -1
-    for place in range(length):
-        if skip_to[tables.variable[path[place]]]:
-            found = place
+    for number in range(length):
+        if skip_to[variable[path[place + number]]]:
+            found = number
             if skip == SKIP_TO_FIRST:
                 break
     if found < 0:
@@ -261,16 +326,16 @@ def recognize(tables, programs, rows, skip, skip_to, searches, state, output, sc
                 if start >= behind:
                     behind, earliest = stretch(tables, rows, start, end)
                     base = start
-            if not completes(rows, first, start, end, limit, earliest, base):
+            if not completes(first, start, end, limit, rows.at, rows.sets, earliest, base):
                 state[ROW] += 1
                 continue
             if state[MATCHES] == output.start.shape[0]:
                 return ROOM_FOR_MATCHES
-            path = output.path[state[MAPPED] :]
+            place = state[MAPPED]
             if searches:
                 length, status, steps = search(
-                    tables, programs, rows, start, first, begin, end, limit, state[NUMBER] + 1, earliest, base, path,
-                    scratch, state[STEPS], budget, stack,
+                    tables, programs, rows, start, first, begin, end, limit, state[NUMBER] + 1, earliest, base,
+                    output.path, place, scratch, state[STEPS], budget, stack,
                 )  # fmt: skip
                 state[STEPS] = steps
                 if status != DONE:
@@ -279,12 +344,23 @@ def recognize(tables, programs, rows, skip, skip_to, searches, state, output, sc
                     state[ROW] += 1
                     continue
             else:
-                length = walk(tables, rows, start, first, end, limit, earliest, base, path)
-                if length > path.shape[0]:
+                if rows.horizon.shape[0] > 0:
+                    length = walk_within(
+                        tables.first, tables.move, tables.bit, rows.mask, earliest, base, start, first, end, limit,
+                        output.path, place,
+                    )  # fmt: skip
+                else:
+                    length = walk(
+                        tables.first, tables.move, tables.bit, rows.mask, rows.at, rows.sets, start, first, end,
+                        output.path, place,
+                    )  # fmt: skip
+                if length > output.path.shape[0] - place:
                     return ROOM_FOR_ROWS
-            following, status = (start + 1, DONE) if length == 0 else next_start(tables, skip, skip_to, start, length, path)
-            if status != DONE:
-                return status
+            following = start + 1
+            if length > 0:
+                following, status = next_start(tables.variable, skip, skip_to, start, length, output.path, place)
+                if status != DONE:
+                    return status
             state[NUMBER] += 1
             output.start[state[MATCHES]] = start
             output.number[state[MATCHES]] = state[NUMBER]

@@ -23,6 +23,7 @@ from eventide.match.row_pattern.kernel import (
     PAUSE,
     ROOM_FOR_DEPTH,
     ROOM_FOR_MATCHES,
+    ROOM_FOR_MEMORY,
     ROOM_FOR_ROWS,
     ROW,
     SKIP_TO_FIRST_ROW,
@@ -31,6 +32,7 @@ from eventide.match.row_pattern.kernel import (
     Output,
     Scratch,
     recognize,
+    remember_all,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +45,6 @@ ROOM_ROWS = 1 << 20
 ROOM_MATCHES = 1 << 18
 ROOM_DEPTH = 1 << 10
 SMALLEST_MEMORY = 1 << 12
-LARGEST_MEMORY = 1 << 22
 FREE_STEPS = 1 << 20
 
 
@@ -114,7 +115,9 @@ class RowPatternMatcher:
             batch.offset, batch.mask, batch.horizon, sets, at, batch.values, batch.values.view(np.float64), batch.valid
         )
         output = _output(min(ROOM_MATCHES, len(batch.mask) + 1), min(ROOM_ROWS, len(batch.mask) + 1))
-        scratch = self._scratch(ROOM_DEPTH if self.searches else 2, len(batch.mask) if self.searches else 0)
+        scratch = self._scratch(
+            ROOM_DEPTH if self.searches else 2, np.zeros((SMALLEST_MEMORY, 2), np.uint64), np.zeros(1, np.int64)
+        )
         state = np.zeros(6, np.int64)
         state[ROW] = batch.offset[0]
         budget = self.max_steps + FREE_STEPS + 64 * len(batch.mask)
@@ -125,7 +128,9 @@ class RowPatternMatcher:
             )
             self._refuse(status, int(state[ROW]))
             if status == ROOM_FOR_DEPTH:
-                scratch = self._scratch(2 * len(scratch.choice), len(scratch.failed) // 8, scratch)
+                scratch = self._scratch(2 * len(scratch.choice), scratch.failed, scratch.kept)
+            if status == ROOM_FOR_MEMORY:
+                scratch = _with_more_memory(scratch)
             if state[MATCHES]:
                 yield _found(output, int(state[MATCHES]), int(state[MAPPED]))
                 state[MATCHES] = state[MAPPED] = 0
@@ -140,17 +145,20 @@ class RowPatternMatcher:
         if status in (SKIP_TO_FIRST_ROW, SKIP_TO_NO_ROW):
             raise BadSkip(row, missing=status == SKIP_TO_NO_ROW)
 
-    def _scratch(self, depth: int, rows: int, old: Scratch | None = None) -> Scratch:
-        sums = len(self.programs.sum_base)
-        memory = min(LARGEST_MEMORY, max(SMALLEST_MEMORY, 1 << (8 * rows).bit_length())) if rows else 1
+    def _scratch(self, depth: int, failed: npt.NDArray[np.uint64], kept: npt.NDArray[np.int64]) -> Scratch:
         return Scratch(
             np.zeros(depth, np.int32),
-            np.zeros((depth, 2), np.uint64),
             np.zeros((depth, max(1, self.programs.registers)), np.int64),
-            np.zeros((depth, sums), np.float64),
-            np.zeros((memory, 2), np.uint64) if old is None else old.failed,
-            np.zeros(1, np.int64) if old is None else old.kept,
+            np.zeros((depth, len(self.programs.sum_base)), np.float64),
+            failed,
+            kept,
         )
+
+
+def _with_more_memory(scratch: Scratch) -> Scratch:
+    more, kept = np.zeros((2 * len(scratch.failed), 2), np.uint64), np.zeros(1, np.int64)
+    remember_all(scratch.failed, kept, more)
+    return scratch._replace(failed=more, kept=kept)
 
 
 def _output(matches: int, rows: int) -> Output:

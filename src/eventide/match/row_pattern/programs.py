@@ -65,82 +65,86 @@ class RowPrograms(NamedTuple):
 
 
 @kernel
-def add_row(programs, variable, row, before, after, reals_before, reals_after, values, floats, valid):
-    """Fill `after` with the registers once the row is mapped to the variable; returns False when a sum overflows."""
-    for register in range(programs.registers):
-        after[register] = before[register]
-    for number in range(reals_before.shape[0]):
-        reals_after[number] = reals_before[number]
-    for member in range(programs.set_base.shape[0]):
-        if programs.set_has[member, variable]:
-            base = programs.set_base[member]
-            firsts = programs.set_firsts[member]
-            count = after[base]
+def add_row(
+    set_has, set_base, set_firsts, set_lasts, sum_set, sum_op, sum_column, sum_base, variable, row, registers, reals, depth,
+    values, floats, valid,
+):  # fmt: skip
+    """Fill the registers of depth + 1 from those of depth and a row mapped to the variable; False when a sum overflows."""
+    after = depth + 1
+    for register in range(registers.shape[1]):
+        registers[after, register] = registers[depth, register]
+    for number in range(sum_base.shape[0]):
+        reals[after, number] = reals[depth, number]
+    for member in range(set_base.shape[0]):
+        if set_has[member, variable]:
+            base = set_base[member]
+            firsts = set_firsts[member]
+            count = registers[after, base]
             if count < firsts:
-                after[base + 1 + count] = row
-            after[base] = count + 1
+                registers[after, base + 1 + count] = row
+            registers[after, base] = count + 1
             newest = base + 1 + firsts
-            for place in range(newest + programs.set_lasts[member] - 1, newest, -1):
-                after[place] = after[place - 1]
-            if programs.set_lasts[member] > 0:
-                after[newest] = row
-    for number in range(programs.sum_base.shape[0]):
-        column = programs.sum_column[number]
-        if not programs.set_has[programs.sum_set[number], variable] or not valid[column, row]:
+            for place in range(newest + set_lasts[member] - 1, newest, -1):
+                registers[after, place] = registers[after, place - 1]
+            if set_lasts[member] > 0:
+                registers[after, newest] = row
+    for number in range(sum_base.shape[0]):
+        column = sum_column[number]
+        if not set_has[sum_set[number], variable] or not valid[column, row]:
             continue
-        base = programs.sum_base[number]
-        op = programs.sum_op[number]
-        seen = after[base]
-        after[base] = seen + 1
+        base = sum_base[number]
+        op = sum_op[number]
+        seen = registers[after, base]
+        registers[after, base] = seen + 1
         whole = values[column, row]
         real = floats[column, row]
         if op == Op.SUM_I or op == Op.AVG_I:
-            total = after[base + 1] + whole
-            if (after[base + 1] ^ total) & (whole ^ total) < 0:
+            total = registers[after, base + 1] + whole
+            if (registers[after, base + 1] ^ total) & (whole ^ total) < 0:
                 return False
-            after[base + 1] = total
+            registers[after, base + 1] = total
         elif op == Op.SUM_F or op == Op.AVG_F:
-            reals_after[number] += real
+            reals[after, number] += real
         elif op == Op.MIN_I:
-            if seen == 0 or whole < after[base + 1]:
-                after[base + 1] = whole
+            if seen == 0 or whole < registers[after, base + 1]:
+                registers[after, base + 1] = whole
         elif op == Op.MAX_I:
-            if seen == 0 or whole > after[base + 1]:
-                after[base + 1] = whole
+            if seen == 0 or whole > registers[after, base + 1]:
+                registers[after, base + 1] = whole
         elif op == Op.MIN_F:
-            if seen == 0 or less(real, reals_after[number]):
-                reals_after[number] = real
-        elif op == Op.MAX_F and (seen == 0 or less(reals_after[number], real)):
-            reals_after[number] = real
+            if seen == 0 or less(real, reals[after, number]):
+                reals[after, number] = real
+        elif op == Op.MAX_F and (seen == 0 or less(reals[after, number], real)):
+            reals[after, number] = real
     return True
 
 
 @kernel
-def label_at(programs, tables, place, member, start, current, path):
+def label_at(set_has, label_code, variables, row, member, start, current, path, place):
     """Return the code of the variable that a row is mapped to, or -1 when it is not (yet) mapped, or not to that set."""
-    if place < start or place > current:
+    if row < start or row > current:
         return np.int64(-1)
-    variable = tables.variable[path[place - start]]
-    if member >= 0 and not programs.set_has[member, variable]:
+    variable = variables[path[place + row - start]]
+    if member >= 0 and not set_has[member, variable]:
         return np.int64(-1)
-    return programs.label_code[variable]
+    return label_code[variable]
 
 
 @kernel
 def row_holds(
-    programs, tables, condition, current, start, begin, end, number, path, registers, real_registers, values, floats, valid, stack
-):
+    code, first, constants, set_has, set_base, sum_base, label_code, variables, condition, current, start, begin, end, match,
+    path, path_place, registers, real_registers, depth, values, floats, valid, wholes, reals, nulls,
+):  # fmt: skip
     """Judge a condition for the row `current`, which is mapped already."""
-    wholes, reals, nulls = stack
     top = -1
-    for at in range(programs.first[condition], programs.first[condition + 1]):
-        op = programs.code[at, 0]
-        a = programs.code[at, 1]
-        b = programs.code[at, 2]
-        c = programs.code[at, 3]
+    for at in range(first[condition], first[condition + 1]):
+        op = code[at, 0]
+        a = code[at, 1]
+        b = code[at, 2]
+        c = code[at, 3]
         if op == ROW_I or op == ROW_F:
             top += 1
-            row = current if a < 0 else registers[a]
+            row = current if a < 0 else registers[depth, a]
             place = row + c
             if row < 0 or place < begin or place >= end:
                 nulls[top] = 1
@@ -153,11 +157,11 @@ def row_holds(
         elif op == Op.CONST_I:
             top += 1
             nulls[top] = 0
-            wholes[top] = programs.constants[a]
+            wholes[top] = constants[a]
         elif op == Op.CONST_F:
             top += 1
             nulls[top] = 0
-            reals[top] = programs.constants[a : a + 1].view(np.float64)[0]
+            reals[top] = constants[a : a + 1].view(np.float64)[0]
         elif op == Op.NULL:
             top += 1
             nulls[top] = 1
@@ -165,31 +169,33 @@ def row_holds(
             reals[top] = 0.0
         elif op == LABEL:
             top += 1
-            row = current if a < 0 else registers[a]
-            wholes[top] = label_at(programs, tables, row + c, b, start, current, path) if row >= 0 else -1
+            row = current if a < 0 else registers[depth, a]
+            wholes[top] = -1
+            if row >= 0:
+                wholes[top] = label_at(set_has, label_code, variables, row + c, b, start, current, path, path_place)
             nulls[top] = 1 if wholes[top] < 0 else 0
         elif op == NUMBER:
             top += 1
             nulls[top] = 0
-            wholes[top] = number
+            wholes[top] = match
         elif op == SET_COUNT:
             top += 1
             nulls[top] = 0
-            wholes[top] = registers[programs.set_base[a]]
+            wholes[top] = registers[depth, set_base[a]]
         elif op == ACCUMULATOR:
             top += 1
-            base = programs.sum_base[a]
-            seen = registers[base]
+            base = sum_base[a]
+            seen = registers[depth, base]
             nulls[top] = 1 if seen == 0 else 0
-            wholes[top] = registers[base + 1]
-            reals[top] = real_registers[a]
+            wholes[top] = registers[depth, base + 1]
+            reals[top] = real_registers[depth, a]
             if b == Op.COUNT_VALUE:
                 nulls[top] = 0
                 wholes[top] = seen
             elif b == Op.AVG_I and seen > 0:
-                reals[top] = registers[base + 1] / seen
+                reals[top] = registers[depth, base + 1] / seen
             elif b == Op.AVG_F and seen > 0:
-                reals[top] = real_registers[a] / seen
+                reals[top] = real_registers[depth, a] / seen
         else:
             top = operate(op, top, wholes, reals, nulls)
     return nulls[0] == 0 and wholes[0] == 1
@@ -197,35 +203,37 @@ def row_holds(
 
 @kernel
 def observed(
-    programs, tables, position, current, start, begin, end, limit, match, path, registers, real_registers, values, valid
-):
+    watch, live, counts_matches, set_has, set_base, sum_base, label_code, variables, position, current, start, begin, end, limit,
+    match, path, path_place, registers, real_registers, depth, values, valid,
+):  # fmt: skip
     """Return two independent hashes of the row, the position and all that later conditions can read of the past."""
     one = mix(np.uint64(current) + np.uint64(1))
     two = mix(np.uint64(position) + mix(np.uint64(limit) + np.uint64(2)))
-    if programs.counts_matches:
+    if counts_matches:
         one = mix(one ^ np.uint64(match))
     two = mix(two ^ one)
-    for number in range(programs.watch.shape[0]):
-        if not programs.live[position, number]:
+    for number in range(watch.shape[0]):
+        if not live[position, number]:
             continue
-        kind = programs.watch[number, 0]
-        a = programs.watch[number, 1]
-        b = programs.watch[number, 2]
-        c = programs.watch[number, 3]
+        kind = watch[number, 0]
+        a = watch[number, 1]
+        b = watch[number, 2]
+        c = watch[number, 3]
         value = NULL_BITS
         if kind == WATCH_ROW:
-            place = registers[a] + c
-            if registers[a] >= 0 and begin <= place < end and valid[b, place]:
-                value = mix(np.uint64(values[b, place]))
+            row = registers[depth, a]
+            if row >= 0 and begin <= row + c < end and valid[b, row + c]:
+                value = mix(np.uint64(values[b, row + c]))
         elif kind == WATCH_LABEL:
-            if registers[a] >= 0:
-                value = mix(np.uint64(label_at(programs, tables, registers[a] + c, b, start, current, path)))
+            row = registers[depth, a]
+            if row >= 0:
+                value = mix(np.uint64(label_at(set_has, label_code, variables, row + c, b, start, current, path, path_place)))
         elif kind == WATCH_COUNT:
-            value = np.uint64(min(registers[programs.set_base[a]], b))
+            value = np.uint64(min(registers[depth, set_base[a]], b))
         else:
-            base = programs.sum_base[a]
-            value = mix(np.uint64(registers[base])) ^ np.uint64(registers[base + 1])
-            value = mix(value) ^ np.uint64(real_registers[a : a + 1].view(np.int64)[0])
+            base = sum_base[a]
+            value = mix(np.uint64(registers[depth, base])) ^ np.uint64(registers[depth, base + 1])
+            value = mix(value) ^ np.uint64(real_registers[depth, a : a + 1].view(np.int64)[0])
         one = mix(one + value)
         two = mix((two ^ value) + np.uint64(number))
     return one, two

@@ -197,7 +197,13 @@ class _Builder:
 
     def _refuse_large_permutation(self, pattern: Permutation, parts: int) -> None:
         if parts > 12 or factorial(parts) * parts > LARGEST:
-            raise self._too_large(pattern)
+            raise BindError(
+                "MATCH_RECOGNIZE_PERMUTE_TOO_MANY_PATTERNS",
+                f"PERMUTE of {parts} parts has more than {LARGEST} places for rows when it is written out.",
+                text=self._text,
+                span=pattern.span,
+                hint="Permute fewer parts, or use (A | B | C){3} with conditions that count.",
+            )
 
     def _too_large(self, pattern: Variable | Repetition | Permutation | None) -> BindError:
         return BindError(

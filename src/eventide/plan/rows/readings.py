@@ -311,8 +311,9 @@ class Reader:
             elif _function(part) == "CLASSIFIER" and part.expressions:
                 found.setdefault(self._classified(part))
         if len(found) > 1:
+            aggregate = type(node) in AGGREGATES
             raise self.names.error(
-                "SEVERAL_VARIABLES",
+                "MATCH_RECOGNIZE_AGGREGATE_MIXED_QUALIFIERS" if aggregate else "SEVERAL_VARIABLES",
                 f"The argument of {_name(node)} reads the rows of several variables.",
                 node,
                 "Give all its columns the same variable, or split it into several calls.",
@@ -358,12 +359,16 @@ class Reader:
         name = AGGREGATES[type(node)]
         argument = node.this
         plain = not any(value for key, value in node.args.items() if key not in ("this", "big_int"))
-        if not plain or argument is None or isinstance(argument, exp.Distinct):
+        if isinstance(argument, exp.Distinct):
             raise self.names.error(
-                "UNSUPPORTED_AGGREGATE",
-                f"{name.upper()} takes one plain argument here.",
+                "MATCH_RECOGNIZE_AGGREGATE_DISTINCT",
+                f"{name.upper()} over the rows of a match takes no DISTINCT.",
                 node,
-                f"Leave out DISTINCT, FILTER and further arguments: {name.upper()}(A.x).",
+                "Leave DISTINCT out, or use ALL ROWS PER MATCH and aggregate the result by MATCH_NUMBER().",
+            )
+        if not plain or argument is None:
+            raise self.names.error(
+                "UNSUPPORTED_AGGREGATE", f"{name.upper()} takes one argument here.", node, f"Write {name.upper()}(A.x)."
             )
         final = self._final(final)
         if isinstance(argument, exp.Star):
@@ -396,6 +401,20 @@ class Reader:
                 node,
                 "Compute the value in the input of MATCH_RECOGNIZE, or around it.",
             )
+        if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
+            raise self.names.error(
+                "BAD_ARGUMENT",
+                "FIRST and LAST take the first and the last row, also where its value is null.",
+                node,
+                f"Write {node.this.sql(dialect='spark')}, or keep nulls out of the variable by its condition.",
+            )
+        if self.defines is not None and (isinstance(node, exp.Rand | exp.Randn | exp.Uuid) or _unsteady(node)):
+            raise self.names.error(
+                "MATCH_RECOGNIZE_NONDETERMINISTIC_DEFINE",
+                f"{node.sql(dialect='spark')} has another value each time, so a match would have no meaning.",
+                node,
+                "Compute it as a column of the input.",
+            )
         if isinstance(node, exp.UDTF | exp.Explode):
             raise self.names.error(
                 "UNSUPPORTED_EXPRESSION",
@@ -424,6 +443,11 @@ def _ready(reading: Reading) -> _Ready:
 
 def _function(node: exp.Expr) -> str:
     return str(node.this) if isinstance(node, exp.Anonymous) else ""
+
+
+def _unsteady(node: exp.Expr) -> bool:
+    names = ("RANDOM", "UUID", "SHUFFLE", "MONOTONICALLY_INCREASING_ID", "SPARK_PARTITION_ID", "RANDSTR", "UNIFORM")
+    return isinstance(node, exp.Anonymous) and str(node.this).upper() in names
 
 
 def _name(node: exp.Expr) -> str:

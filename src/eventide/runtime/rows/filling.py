@@ -229,7 +229,7 @@ class RowFiller:
             return _integers(column), valid
         if adds:
             return _unscaled(column), valid
-        ranks = pc.rank(column, sort_keys="ascending", null_placement="at_start", tiebreaker="dense")
+        ranks = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
         return ranks.to_numpy(zero_copy_only=False).astype(np.int64), valid
 
 

@@ -157,38 +157,37 @@ def whole_partitions(
     """Gather batches to blocks of whole partitions, each with the borders of its partitions."""
     held: list[pa.RecordBatch] = []
     rows = 0
+    border: tuple[int, int] | None = None
     for batch in batches:
         if not batch.num_rows:
             continue
         held.append(batch)
         rows += batch.num_rows
-        if rows < BLOCK_ROWS or not keys:
-            continue
-        cut = _last_border(held, keys)
-        if cut is not None:
-            number, row = cut
+        border = _last_border(held, keys) or border
+        if rows >= BLOCK_ROWS and border is not None:
+            number, row = border
             done = [*held[:number], held[number].slice(0, row)]
             held = [held[number].slice(row), *held[number + 1 :]]
             rows = sum(part.num_rows for part in held)
+            border = None
             yield _block(done, keys)
     if held:
         yield _block(held, keys)
 
 
 def _last_border(held: list[pa.RecordBatch], keys: Sequence[str]) -> tuple[int, int] | None:
-    """Return (batch, row) where the last partition begins, None when there is only one."""
-    for number in range(len(held) - 1, -1, -1):
-        part = pa.Table.from_batches([held[number]]).select(list(keys))
-        borders = np.flatnonzero(changes(part)) + 1
-        if len(borders):
-            return number, int(borders[-1])
-        if number and changes(pa.concat_tables([_edge(held[number - 1], keys, -1), part.slice(0, 1)])).any():
-            return number, 0
+    """Return (batch, row) where the last partition begins if that is in the newest batch, else None."""
+    if not keys:
+        return None
+    newest = pa.Table.from_batches([held[-1]]).select(list(keys))
+    borders = np.flatnonzero(changes(newest)) + 1
+    if len(borders):
+        return len(held) - 1, int(borders[-1])
+    if len(held) > 1:
+        last = held[-2].slice(held[-2].num_rows - 1, 1)
+        if changes(pa.concat_tables([pa.Table.from_batches([last]).select(list(keys)), newest.slice(0, 1)])).any():
+            return len(held) - 1, 0
     return None
-
-
-def _edge(batch: pa.RecordBatch, keys: Sequence[str], row: int) -> pa.Table:
-    return pa.Table.from_batches([batch.slice(batch.num_rows + row, 1)]).select(list(keys))
 
 
 def _block(parts: list[pa.RecordBatch], keys: Sequence[str]) -> tuple[pa.Table, npt.NDArray[np.int64]]:
