@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eventide import builder
-from eventide.api import Events, Query, events, query, sql
+from eventide.api import Events, Query, Statement, events, query, sql, statement
 from eventide.errors import (
     BindError,
     DataError,
@@ -24,8 +24,10 @@ __all__ = [
     "LimitError",
     "ParseError",
     "Query",
+    "Statement",
     "builder",
     "events",
     "query",
     "sql",
+    "statement",
 ]

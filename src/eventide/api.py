@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eventide.errors import BindError, EventideWarning, did_you_mean
-from eventide.explain import explain_plan
+from eventide.explain import explain_plan, explain_rows
 from eventide.plan.plan import Plan, make_plan
 from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
 from eventide.runtime import Options, Source, source_of
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from eventide.pattern import Query as QueryModel
+    from eventide.syntax.statement import Statement as StatementModel
 
 
 RESERVED_PREFIX = "__et_"
@@ -229,9 +230,50 @@ def sql(
     ... ''', ticks=ticks).to_pylist()
     [{'low': 3, 'high': 6}]
     """
-    return _statement(text, spark, tables).run(RowOptions(max_matches, max_steps))
+    return statement(text).run(spark=spark, max_matches=max_matches, max_steps=max_steps, **tables)
 
 
-def _statement(text: str, spark: Any, tables: Mapping[str, Any]) -> BoundStatement:
-    engine, given = engine_for(spark, tables)
-    return BoundStatement(parse_statement(text), engine, given)
+@dataclass(frozen=True)
+class Statement:
+    """SQL that has been read; made by `statement`. `et.sql` reads and runs in one step."""
+
+    model: StatementModel
+
+    def run(
+        self,
+        *,
+        spark: Any = None,
+        max_matches: int | None = None,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        **tables: Any,
+    ) -> Any:
+        """Return the result, as `sql` does."""
+        return self._bound(spark, tables).run(RowOptions(max_matches, max_steps))
+
+    def output_schema(self, *, spark: Any = None, **tables: Any) -> Any:
+        """Return the schema of the result without reading the tables; raises a BindError when the query does not fit them."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EventideWarning)
+            return self._bound(spark, tables, empty=True).run(RowOptions()).schema
+
+    def explain(self, format: str = "text", *, spark: Any = None, **tables: Any) -> str:  # noqa: A002
+        """Return how each MATCH_RECOGNIZE clause is run, as text, as a mermaid or as a dot diagram."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EventideWarning)
+            plans = self._bound(spark, tables, empty=True).plans(RowOptions())
+        return explain_rows(plans, format)
+
+    def _bound(self, spark: Any, tables: Mapping[str, Any], *, empty: bool = False) -> BoundStatement:
+        engine, given = engine_for(spark, tables)
+        return BoundStatement(self.model, engine, engine.emptied(given) if empty else given)
+
+
+def statement(text: str) -> Statement:
+    """Read SQL in which MATCH_RECOGNIZE may stand behind any table, to run, check or explain it.
+
+    >>> import pyarrow as pa
+    >>> read = statement("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY x MEASURES MATCH_NUMBER() AS n PATTERN (A B))")
+    >>> read.output_schema(t=pa.table({"x": [1, 2]})).names
+    ['n']
+    """
+    return Statement(parse_statement(text))

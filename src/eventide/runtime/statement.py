@@ -34,6 +34,10 @@ class SqlEngine(ABC):
         """Return rows that a clause can stand over."""
 
     @abstractmethod
+    def emptied(self, tables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return tables with the same columns that cost nothing to run over."""
+
+    @abstractmethod
     def knows(self, table: exp.Table) -> bool:
         """Return whether the engine has a table that was not given."""
 

@@ -35,6 +35,10 @@ class LocalEngine(SqlEngine):
 
         return LocalRows(relation)
 
+    def emptied(self, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+        """Return the tables without their rows."""
+        return {name: table.slice(0, 0) for name, table in tables.items()}
+
     def knows(self, table: exp.Table) -> bool:  # noqa: ARG002 - there is no catalog
         """Return False: tables are given, or there are none."""
         return False
@@ -64,6 +68,10 @@ class SparkEngine(SqlEngine):
         from eventide.runtime.rows.spark import SparkRows  # noqa: PLC0415 - see above
 
         return SparkRows(relation)
+
+    def emptied(self, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+        """Return the tables as they are: nothing is run before the result is asked for."""
+        return dict(tables)
 
     def knows(self, table: exp.Table) -> bool:
         """Return whether the catalog has a table or a view of that name."""
