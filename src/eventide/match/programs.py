@@ -110,7 +110,7 @@ def holds(programs, condition, chosen, rows, labels, depth, outside_row, values,
 
     `chosen[slot]` is the path index of the slot's event (-1 for the event outside the path).
     """
-    top = -1
+    top = np.int64(-1)
     for at in range(programs.first[condition], programs.first[condition + 1]):
         op = programs.code[at, 0]
         a = programs.code[at, 1]

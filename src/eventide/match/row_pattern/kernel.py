@@ -202,14 +202,15 @@ def search(
     failed, kept, merges = scratch.failed, scratch.kept, programs.merges
     clear_registers(registers, reals, programs.set_base, programs.sum_base)
     room = path.shape[0] - place
-    length = 0
-    state = first
+    # One type for all arguments: a kernel is compiled again for every mix of integer types.
+    length = np.int64(0)
+    state = np.int64(first)
     choice[0] = firsts[first]
     while True:
         row = start + length
         advanced = False
         while choice[length] < firsts[state + 1]:
-            move = moves[choice[length]]
+            move = np.int64(moves[choice[length]])
             choice[length] += 1
             if move < 0:
                 if move == ACCEPT or row == end:
@@ -227,11 +228,12 @@ def search(
             path[place + length] = move
             fits = add_row(
                 programs.set_has, programs.set_base, programs.set_firsts, programs.set_lasts, programs.sum_set, programs.sum_op,
-                programs.sum_column, programs.sum_base, variable[move], row, registers, reals, length, values, floats, valid,
+                programs.sum_column, programs.sum_base, np.int64(variable[move]), row, registers, reals, length, values, floats,
+                valid,
             )  # fmt: skip
             if not fits:
                 return NO_MATCH, OVERFLOW, steps
-            condition = program[move]
+            condition = np.int64(program[move])
             if condition >= 0 and not row_holds(
                 programs.code, programs.first, programs.constants, programs.set_has, programs.set_base, programs.sum_base,
                 programs.label_code, variable, condition, row, start, begin, end, number, path, place, registers, reals,
@@ -268,7 +270,7 @@ def search(
                 place, registers, reals, length + 1, values, valid,
             )  # fmt: skip
             remember(failed, kept, one, two)
-        state = path[place + length - 1] if length > 0 else first
+        state = np.int64(path[place + length - 1]) if length > 0 else np.int64(first)
 
 
 @kernel
@@ -303,13 +305,86 @@ def stretch(tables, rows, start, end):
 
 
 @kernel
-def recognize(tables, programs, rows, skip, skip_to, searches, state, output, scratch, budget):
-    """Walk on from where `state` is; returns a status. DONE: all partitions are walked.
+def put_match(variable, skip, skip_to, state, output, start, length):
+    """Write a match behind those in the output and move on; returns a status."""
+    following = start + 1
+    if length > 0:
+        following, status = next_start(variable, skip, skip_to, start, length, output.path, state[MAPPED])
+        if status != DONE:
+            return status
+    match = state[MATCHES]
+    state[NUMBER] += 1
+    output.start[match] = start
+    output.number[match] = state[NUMBER]
+    output.partition[match] = state[PARTITION]
+    output.first[match] = state[MAPPED]
+    state[MATCHES] += 1
+    state[MAPPED] += length
+    state[ROW] = following
+    if 2 * state[MAPPED] > output.path.shape[0] and state[MATCHES] > 1:
+        return PAUSE
+    return DONE
+
+
+@kernel
+def leave_partition(state, end):
+    """Go on with the next partition."""
+    state[PARTITION] += 1
+    state[ROW] = end
+    state[NUMBER] = 0
+
+
+@kernel
+def recognize_rows(tables, rows, skip, skip_to, state, output):
+    """Walk on from where `state` is, with conditions that look at rows only; returns a status. DONE: all partitions are walked.
 
     Room that is missing is asked for by the status; calling again goes on at the same row. `state` holds partition, row, match
     number, matches and mapped rows in the output, and steps.
     """
-    starts = tables.first.shape[0] - 3
+    starts = np.int64(tables.first.shape[0] - 3)
+    earliest = np.empty((0, 1), np.int32)
+    while state[PARTITION] < rows.offset.shape[0] - 1:
+        begin = rows.offset[state[PARTITION]]
+        end = rows.offset[state[PARTITION] + 1]
+        base = begin
+        behind = np.int64(-1)
+        while state[ROW] < end:
+            start = state[ROW]
+            first = starts if start > begin else starts + 1
+            limit = np.int64(0)
+            if rows.horizon.shape[0] > 0:
+                limit = rows.horizon[start]
+                if start >= behind:
+                    behind, earliest = stretch(tables, rows, start, end)
+                    base = start
+            if not completes(first, start, end, limit, rows.at, rows.sets, earliest, base):
+                state[ROW] += 1
+                continue
+            if state[MATCHES] == output.start.shape[0]:
+                return ROOM_FOR_MATCHES
+            if rows.horizon.shape[0] > 0:
+                length = walk_within(
+                    tables.first, tables.move, tables.bit, rows.mask, earliest, base, start, first, end, limit,
+                    output.path, state[MAPPED],
+                )  # fmt: skip
+            else:
+                length = walk(
+                    tables.first, tables.move, tables.bit, rows.mask, rows.at, rows.sets, start, first, end,
+                    output.path, state[MAPPED],
+                )  # fmt: skip
+            if length > output.path.shape[0] - state[MAPPED]:
+                return ROOM_FOR_ROWS
+            status = put_match(tables.variable, skip, skip_to, state, output, start, length)
+            if status != DONE:
+                return status
+        leave_partition(state, end)
+    return DONE
+
+
+@kernel
+def recognize_search(tables, programs, rows, skip, skip_to, state, output, scratch, budget):
+    """Do the same with conditions on the match so far. It is a kernel of its own, for it takes far longer to compile."""
+    starts = np.int64(tables.first.shape[0] - 3)
     stack = (np.zeros(STACK, np.int64), np.zeros(STACK), np.zeros(STACK, np.int64))
     earliest = np.empty((0, 1), np.int32)
     while state[PARTITION] < rows.offset.shape[0] - 1:
@@ -331,47 +406,18 @@ def recognize(tables, programs, rows, skip, skip_to, searches, state, output, sc
                 continue
             if state[MATCHES] == output.start.shape[0]:
                 return ROOM_FOR_MATCHES
-            place = state[MAPPED]
-            if searches:
-                length, status, steps = search(
-                    tables, programs, rows, start, first, begin, end, limit, state[NUMBER] + 1, earliest, base,
-                    output.path, place, scratch, state[STEPS], budget, stack,
-                )  # fmt: skip
-                state[STEPS] = steps
-                if status != DONE:
-                    return status
-                if length == NO_MATCH:
-                    state[ROW] += 1
-                    continue
-            else:
-                if rows.horizon.shape[0] > 0:
-                    length = walk_within(
-                        tables.first, tables.move, tables.bit, rows.mask, earliest, base, start, first, end, limit,
-                        output.path, place,
-                    )  # fmt: skip
-                else:
-                    length = walk(
-                        tables.first, tables.move, tables.bit, rows.mask, rows.at, rows.sets, start, first, end,
-                        output.path, place,
-                    )  # fmt: skip
-                if length > output.path.shape[0] - place:
-                    return ROOM_FOR_ROWS
-            following = start + 1
-            if length > 0:
-                following, status = next_start(tables.variable, skip, skip_to, start, length, output.path, place)
-                if status != DONE:
-                    return status
-            state[NUMBER] += 1
-            output.start[state[MATCHES]] = start
-            output.number[state[MATCHES]] = state[NUMBER]
-            output.partition[state[MATCHES]] = state[PARTITION]
-            output.first[state[MATCHES]] = state[MAPPED]
-            state[MATCHES] += 1
-            state[MAPPED] += length
-            state[ROW] = following
-            if 2 * state[MAPPED] > output.path.shape[0] and state[MATCHES] > 1:
-                return PAUSE
-        state[PARTITION] += 1
-        state[ROW] = end
-        state[NUMBER] = 0
+            length, status, steps = search(
+                tables, programs, rows, start, first, begin, end, limit, state[NUMBER] + 1, earliest, base,
+                output.path, state[MAPPED], scratch, state[STEPS], budget, stack,
+            )  # fmt: skip
+            state[STEPS] = steps
+            if status != DONE:
+                return status
+            if length == NO_MATCH:
+                state[ROW] += 1
+                continue
+            status = put_match(tables.variable, skip, skip_to, state, output, start, length)
+            if status != DONE:
+                return status
+        leave_partition(state, end)
     return DONE

@@ -31,7 +31,8 @@ from eventide.match.row_pattern.kernel import (
     Input,
     Output,
     Scratch,
-    recognize,
+    recognize_rows,
+    recognize_search,
     remember_all,
 )
 
@@ -123,9 +124,12 @@ class RowPatternMatcher:
         budget = self.max_steps + FREE_STEPS + 64 * len(batch.mask)
         status = PAUSE
         while status != DONE:
-            status = recognize(
-                self.tables, self.programs, rows, self.skip, self.skip_to, self.searches, state, output, scratch, budget
-            )
+            if self.searches:
+                status = recognize_search(
+                    self.tables, self.programs, rows, self.skip, self.skip_to, state, output, scratch, budget
+                )
+            else:
+                status = recognize_rows(self.tables, rows, self.skip, self.skip_to, state, output)
             self._refuse(status, int(state[ROW]))
             if status == ROOM_FOR_DEPTH:
                 scratch = self._scratch(2 * len(scratch.choice), scratch.failed, scratch.kept)

@@ -136,7 +136,7 @@ def row_holds(
     path, path_place, registers, real_registers, depth, values, floats, valid, wholes, reals, nulls,
 ):  # fmt: skip
     """Judge a condition for the row `current`, which is mapped already."""
-    top = -1
+    top = np.int64(-1)
     for at in range(first[condition], first[condition + 1]):
         op = code[at, 0]
         a = code[at, 1]
