@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from eventide.errors import BindError, EventideWarning, Span, did_you_mean
+from eventide.plan.references import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 TABLE_PREFIX = "__et_table_"
 OWN_NAMES = re.compile(r"__et_(?:table|match)_\d+")
+MISSING_COLUMN = re.compile(r'[Cc]olumn(?:, variable, or function parameter with name| named)? (?:"([^"]+)"|`([^\s]+)`)')
+"""How the relational engines name a column that they cannot find."""
 
 
 class SqlEngine(ABC):
@@ -32,6 +35,10 @@ class SqlEngine(ABC):
     @abstractmethod
     def rows(self, relation: Any) -> Any:
         """Return rows that a clause can stand over."""
+
+    @abstractmethod
+    def columns(self, relation: Any) -> list[str]:
+        """Return the names of a relation's columns."""
 
     @abstractmethod
     def emptied(self, tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,13 +67,37 @@ class BoundStatement:
             for warning in plan.warnings:
                 warnings.warn(warning, EventideWarning, stacklevel=4)
             self._relations[clause.name] = rows.recognize(plan, options)
-        return self._engine.select(self._tree, self._relations)
+        return self._select_around()
 
-    def plans(self, options: RowOptions) -> list[tuple[RowPlan, str]]:
-        """Return the plan of each clause and how the engine prepares its rows."""
+    def _select_around(self) -> Any:
+        try:
+            return self._engine.select(self._tree, self._relations)
+        except BindError as error:
+            raise self._unknown_column(error) or error from None
+
+    def _unknown_column(self, error: BindError) -> BindError | None:
+        """Return a better error when the query around the clauses names a column that is not there."""
+        told = MISSING_COLUMN.search(error.message)
+        if told is None:
+            return None
+        name = next(filter(None, told.groups())).split("`.`")[-1]
+        trees = (self._tree, *self._inputs.values())
+        columns = (column for tree in trees for column in tree.find_all(exp.Column))
+        node = next((column for column in columns if column.name.lower() == name.lower()), None)
+        known = [column for relation in self._relations.values() for column in self._engine.columns(relation)]
+        return BindError(
+            "UNKNOWN_COLUMN",
+            f"The query around MATCH_RECOGNIZE reads a column {name} that is not there.",
+            text=self._statement.text,
+            span=None if node is None else span_of(node),
+            hint=did_you_mean(name, known),
+        )
+
+    def plans(self, options: RowOptions) -> list[tuple[RowPlan, str, MatchClause]]:
+        """Return each clause with its plan and how the engine prepares its rows."""
         found = []
         for clause, rows, plan in self._planned():
-            found.append((plan, rows.physical(plan)))
+            found.append((plan, rows.physical(plan), clause))
             self._relations[clause.name] = rows.recognize(plan, options)
         return found
 
@@ -75,7 +106,7 @@ class BoundStatement:
             try:
                 relation = self._engine.select(self._input(clause), self._relations)
             except BindError as error:
-                raise self._at_clause(error, clause) from None
+                raise self._unknown_column(error) or self._at_clause(error, clause) from None
             rows = self._engine.rows(relation)
             yield clause, rows, rows.plan(clause.query)
 

@@ -35,6 +35,10 @@ class LocalEngine(SqlEngine):
 
         return LocalRows(relation)
 
+    def columns(self, relation: pa.Table) -> list[str]:
+        """Return the names of a table's columns."""
+        return list(relation.column_names)
+
     def emptied(self, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
         """Return the tables without their rows."""
         return {name: table.slice(0, 0) for name, table in tables.items()}
@@ -68,6 +72,10 @@ class SparkEngine(SqlEngine):
         from eventide.runtime.rows.spark import SparkRows  # noqa: PLC0415 - see above
 
         return SparkRows(relation)
+
+    def columns(self, relation: DataFrame) -> list[str]:
+        """Return the names of a DataFrame's columns."""
+        return list(relation.columns)
 
     def emptied(self, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
         """Return the tables as they are: nothing is run before the result is asked for."""

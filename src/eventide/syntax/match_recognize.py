@@ -54,7 +54,7 @@ def parse_match_recognize(
     tokens = tokenize_rows(body_text, offset, source)
     place = Span(offset, offset + max(len(body_text), 1))
     try:
-        return _Reader(tokens, source, place, input_names).query(body_text)
+        return _Reader(tokens, source, place, input_names).query()
     except ParseError as error:
         better = misspelt_row_clause(tokens, source) if error.condition in _VAGUE else None
         if better is None:
@@ -71,7 +71,7 @@ class _Reader:
         self.clauses = find_row_clauses(tokens, source, place)
         self.names = RowNames(())
 
-    def query(self, body_text: str) -> RowQuery:
+    def query(self) -> RowQuery:
         pattern = self._pattern(self.clauses["PATTERN"])
         self.names = RowNames(tuple(primary_variables(pattern)))
         subsets = self._subsets(self.clauses.get("SUBSET"))
@@ -91,7 +91,7 @@ class _Reader:
             subsets=subsets,
             definitions=self._definitions(self.clauses.get("DEFINE")),
             within_span=None if within is None else span_of(within.head[0], within.body[-1]),
-            text=body_text,
+            text=self.source,
         )
 
     def _pattern(self, clause: Clause) -> RowPattern:
