@@ -7,6 +7,7 @@ Exit codes: 0 all went well, 1 something failed that is neither the query nor th
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +22,7 @@ from eventide.console.files import STANDARD_OUTPUT, Format, write_table
 from eventide.console.inputs import Engine, Source, UsageMistakeError, as_arguments, load, read_query, split_setting
 from eventide.console.results import ExplainFormat, Output, deliver, show_schema
 from eventide.console.spark import data_errors_named, start_session
+from eventide.console.sql import is_sql, load_tables, refuse_event_options, refuse_sql_options, tables_named
 from eventide.datasets import DATASETS
 from eventide.datasets import generate as generate_dataset
 from eventide.errors import EventideWarning
@@ -28,7 +30,7 @@ from eventide.errors import EventideWarning
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from eventide.api import Query
+DEFAULT_TIME = "ts"
 
 
 class GuardedGroup(TyperGroup):
@@ -65,17 +67,20 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Find patterns of events: check, explain and run queries over Parquet, CSV and JSON.",
+    help="Find patterns of events and rows: check, explain and run queries and SQL over Parquet, CSV and JSON.",
     epilog="Exit codes: 0 well, 1 unexpected failure, 2 wrong usage or query, 3 unusable data, 4 stopped by a cap.",
 )
 
 QueryArgument = Annotated[str, typer.Argument(metavar="QUERY", help="A file, - for standard input, or the text itself.")]
-LanguageOption = Annotated[str | None, typer.Option("--language", help="ceql or sase; found out when left out.")]
+LanguageOption = Annotated[str | None, typer.Option("--language", help="ceql, sase or sql; found out when left out.")]
+TableOption = Annotated[
+    list[str] | None, typer.Option("--table", metavar="NAME=FILE", help="A table of SQL with MATCH_RECOGNIZE; repeat.")
+]
 DataOption = Annotated[str | None, typer.Option("--data", help="The events: a Parquet, CSV or JSON lines file.")]
 StreamOption = Annotated[
     list[str] | None, typer.Option("--stream", metavar="NAME=FILE", help="One of several streams, by its name in FROM; repeat.")
 ]
-TimeOption = Annotated[str, typer.Option("--time", help="The column with the event time.")]
+TimeOption = Annotated[str | None, typer.Option("--time", help="The column with the event time.", show_default=DEFAULT_TIME)]
 TypeOption = Annotated[str | None, typer.Option("--type", help="The column with the event type.")]
 TieBreakOption = Annotated[str | None, typer.Option("--tie-break", help="The column that orders events of equal time.")]
 TimeUnitOption = Annotated[str | None, typer.Option("--time-unit", help="Unit of an integer time column: s, ms or us.")]
@@ -107,7 +112,7 @@ def common(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Find patterns of events: check, explain and run queries over Parquet, CSV and JSON."""
+    """Find patterns of events and rows: check, explain and run queries and SQL over Parquet, CSV and JSON."""
 
 
 @app.command()
@@ -115,16 +120,23 @@ def check(
     query: QueryArgument,
     *,
     language: LanguageOption = None,
+    table: TableOption = None,
     data: DataOption = None,
     stream: StreamOption = None,
-    time: TimeOption = "ts",
+    time: TimeOption = None,
     type: TypeOption = None,  # noqa: A002 - the name of the option
     tie_break: TieBreakOption = None,
     time_unit: TimeUnitOption = None,
     input_format: InputFormatOption = None,
 ) -> None:
-    """Say whether a query is right, and with --data whether it fits the events."""
-    parsed = _parse(query, language)
+    """Say whether a query is right, and with --data or --table whether it fits the events or tables."""
+    text = read_query(query)
+    if is_sql(text, language, table):
+        refuse_event_options(_event_options(data, stream, time, type, tie_break, time_unit))
+        _check_sql(text, table, input_format)
+        return
+    refuse_sql_options({"--table": table})
+    parsed = et.query(text, language)
     sources = _sources(data, stream, time, type, tie_break, time_unit, input_format)
     if not sources:
         report.say("The query is well formed. Give --data to check it against events.")
@@ -135,24 +147,44 @@ def check(
     report.say("The query fits the events.")
 
 
+def _check_sql(text: str, table: list[str] | None, input_format: Format | None) -> None:
+    statement = et.statement(text)
+    if not table:
+        report.say("The query is well formed. Give --table NAME=FILE to check it against tables.")
+        return
+    with tables_named():
+        show_schema(statement.output_schema(**load_tables(table, Engine.LOCAL, input_format, _no_session)))
+    report.say("The query fits the tables.")
+
+
 @app.command()
 def explain(
     query: QueryArgument,
     *,
     format: Annotated[ExplainFormat, typer.Option("--format", help="How to draw it.")] = ExplainFormat.TEXT,  # noqa: A002
     language: LanguageOption = None,
+    table: TableOption = None,
     data: DataOption = None,
     stream: StreamOption = None,
-    time: TimeOption = "ts",
+    time: TimeOption = None,
     type: TypeOption = None,  # noqa: A002 - the name of the option
     tie_break: TieBreakOption = None,
     time_unit: TimeUnitOption = None,
     input_format: InputFormatOption = None,
-    engine: Annotated[Engine, typer.Option("--engine", help="Whose plan to show with --data.")] = Engine.LOCAL,
+    engine: Annotated[Engine, typer.Option("--engine", help="Whose plan to show with --data or --table.")] = Engine.LOCAL,
     spark_conf: SparkConfOption = None,
 ) -> None:
-    """Show what a query means and how it will be run; with --data also the relational plan."""
-    parsed = _parse(query, language)
+    """Show what a query means and how it will be run; with --data or --table also the relational plan."""
+    text = read_query(query)
+    if is_sql(text, language, table):
+        refuse_event_options(_event_options(data, stream, time, type, tie_break, time_unit))
+        statement = et.statement(text)
+        with tables_named():
+            tables = load_tables(table, engine, input_format, cache(lambda: _session(spark_conf)))
+            typer.echo(statement.explain(format.value, **tables))
+        return
+    refuse_sql_options({"--table": table})
+    parsed = et.query(text, language)
     sources = _sources(data, stream, time, type, tie_break, time_unit, input_format)
     positional, named = as_arguments(load(sources, engine, lambda: _session(spark_conf)))
     typer.echo(parsed.explain(format.value, *positional, **named))
@@ -162,9 +194,10 @@ def explain(
 def run(
     query: QueryArgument,
     *,
+    table: TableOption = None,
     data: DataOption = None,
     stream: StreamOption = None,
-    time: TimeOption = "ts",
+    time: TimeOption = None,
     type: TypeOption = None,  # noqa: A002 - the name of the option
     tie_break: TieBreakOption = None,
     time_unit: TimeUnitOption = None,
@@ -178,16 +211,27 @@ def run(
     count: Annotated[bool, typer.Option("--count", help="Count the matches per partition without listing them.")] = False,
     max_matches: Annotated[int | None, typer.Option("--max-matches", min=0, help="Stop with exit code 4 above it.")] = None,
     limit_rows: Annotated[int, typer.Option("--limit-rows", min=0, help="Rows of the table that is shown.")] = 20,
+    max_steps: Annotated[
+        int | None, typer.Option("--max-steps", min=0, help="Stop SQL with exit code 4 when a search takes more.")
+    ] = None,
     slices: Annotated[int | None, typer.Option("--slices", min=1, help="Tasks that share one enumeration.")] = None,
     matcher: Annotated[str | None, typer.Option("--matcher", help="Force a matcher; explain names them.")] = None,
     spark_conf: SparkConfOption = None,
 ) -> None:
-    """Find the matches of a query in events and write them as a table or as Parquet, CSV or JSON."""
-    parsed = _parse(query, language)
+    """Find the matches of a query in events, or run SQL over tables; write a table, or Parquet, CSV or JSON."""
+    text = read_query(query)
+    target = Output(output, output_format, limit_rows)
+    if is_sql(text, language, table):
+        own = {"--count": count, "--slices": slices, "--matcher": matcher}
+        refuse_event_options(_event_options(data, stream, time, type, tie_break, time_unit) | own)
+        caps = {name: value for name, value in (("max_matches", max_matches), ("max_steps", max_steps)) if value is not None}
+        _run_sql(text, table, engine, input_format, target, caps, spark_conf)
+        return
+    refuse_sql_options({"--table": table, "--max-steps": max_steps is not None})
+    parsed = et.query(text, language)
     sources = _sources(data, stream, time, type, tie_break, time_unit, input_format)
     if not sources:
         raise UsageMistakeError("NO_DATA", "There are no events to search.", hint="--data FILE, or --stream NAME=FILE for each")
-    target = Output(output, output_format, limit_rows)
     target.require_usable()
     options: dict[str, Any] = {"max_matches": max_matches, "slices": slices, "matcher": matcher}
     given = {name: value for name, value in options.items() if value is not None}
@@ -201,6 +245,27 @@ def run(
         report.show_rows(delivered.shown, title="Matches per partition" if count else "Matches", total=delivered.rows)
     amount = report.many(delivered.rows, "partition", "partitions") if count else report.many(delivered.rows, "match", "matches")
     report.say(f"{amount} in {watch}" + (f", written to {output}" if target.is_file else ""))
+
+
+def _run_sql(
+    text: str,
+    table: list[str] | None,
+    engine: Engine,
+    input_format: Format | None,
+    target: Output,
+    caps: dict[str, int],
+    spark_conf: list[str] | None,
+) -> None:
+    statement = et.statement(text)
+    target.require_usable()
+    with report.working("Reading tables"):
+        tables = load_tables(table, engine, input_format, cache(lambda: _session(spark_conf)))
+    with report.working("Running") as watch, data_errors_named(", ".join(table or [])), tables_named():
+        delivered = deliver(statement.run(**tables, **caps), target)
+    if delivered.shown is not None:
+        report.show_rows(delivered.shown, title="Rows", total=delivered.rows)
+    written = f", written to {target.path}" if target.is_file else ""
+    report.say(f"{report.many(delivered.rows, 'row', 'rows')} in {watch}{written}")
 
 
 _DATASETS_HELP = "; ".join(f"{dataset.name}: {dataset.summary}" for dataset in DATASETS.values())
@@ -252,14 +317,28 @@ def demo(
     run_demo(events, seed, output, engine, _spark_settings(spark_conf))
 
 
-def _parse(query: str, language: str | None) -> Query:
-    return et.query(read_query(query), language=language)
+def _event_options(
+    data: str | None,
+    streams: list[str] | None,
+    time: str | None,
+    type_column: str | None,
+    tie_break: str | None,
+    time_unit: str | None,
+) -> dict[str, Any]:
+    return {
+        "--data": data,
+        "--stream": streams,
+        "--time": time,
+        "--type": type_column,
+        "--tie-break": tie_break,
+        "--time-unit": time_unit,
+    }
 
 
 def _sources(
     data: str | None,
     streams: list[str] | None,
-    time: str,
+    time: str | None,
     type_column: str | None,
     tie_break: str | None,
     time_unit: str | None,
@@ -269,7 +348,7 @@ def _sources(
         raise UsageMistakeError("BAD_OPTION", "--data and --stream exclude each other.", hint="Name every stream with --stream.")
     named: list[tuple[str | None, str]] = [split_setting(text, "--stream", "S1=a.parquet") for text in streams or []]
     places = named if data is None else [(None, data)]
-    return [Source(path, time, name, type_column, tie_break, time_unit, input_format) for name, path in places]
+    return [Source(path, time or DEFAULT_TIME, name, type_column, tie_break, time_unit, input_format) for name, path in places]
 
 
 def _spark_settings(spark_conf: list[str] | None) -> dict[str, str]:

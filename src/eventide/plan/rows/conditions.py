@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from eventide.errors import BindError
 from eventide.match.operators import Op
+from eventide.match.row_pattern.marking import OPERATIONS
 from eventide.match.row_pattern.programs import ACCUMULATOR, LABEL, NUMBER, ROW_F, ROW_I, SET_COUNT
 from eventide.plan.evaluable import describe_at
 from eventide.plan.expressions import check_kinds, require_boolean
@@ -48,11 +49,27 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
+class Program:
+    """A condition on the match so far. Operands of loads are numbers of registers, sets and accumulators."""
+
+    code: tuple[tuple[int, int, int, int], ...]
+
+
+@dataclass(frozen=True)
 class RowCondition:
-    """A condition on rows: `tree` over columns of the input, in which `__et_n0`, ... stand for neighbours."""
+    """A condition on rows: `tree` over columns of the input, in which `__et_n0`, ... stand for neighbours.
+
+    `program` judges it in the match stage where that gives the same result as the relational engine.
+    """
 
     tree: exp.Expression
     neighbours: tuple[Neighbour, ...]
+    program: Program | None = None
+
+    @property
+    def windowed(self) -> bool:
+        """Whether the relational engine judges it with LAG and LEAD."""
+        return bool(self.neighbours) and self.program is None
 
 
 @dataclass(frozen=True)
@@ -71,13 +88,6 @@ class Accumulator:
     variables: frozenset[str]
     op: Op
     column: int
-
-
-@dataclass(frozen=True)
-class Program:
-    """A condition on the match so far. Operands of loads are numbers of registers, sets and accumulators."""
-
-    code: tuple[tuple[int, int, int, int], ...]
 
 
 @dataclass
@@ -109,6 +119,8 @@ class Definitions:
     programs: list[Program] = field(default_factory=list)
     bit_of: dict[str, int] = field(default_factory=dict)
     program_of: dict[str, int] = field(default_factory=dict)
+    rounded: set[int] = field(default_factory=set)
+    """Columns whose exact values are wider decimals than a double holds."""
     _known_bits: dict[tuple[str, tuple[Neighbour, ...]], int] = field(default_factory=dict)
 
     def bind(self, definition: Definition) -> None:
@@ -146,20 +158,46 @@ class Definitions:
                     "Use fewer variables.",
                 )
             self._known_bits[key] = len(self.bits)
-            self.bits.append(RowCondition(tree, tuple(neighbours)))
+            program = self._judged_by_columns(definition, parts) if neighbours else None
+            self.bits.append(RowCondition(tree, tuple(neighbours), program))
         self.bit_of[definition.variable] = self._known_bits[key]
 
-    def _add_program(self, definition: Definition, parts: list[Taken]) -> None:
+    def _judged_by_columns(self, definition: Definition, parts: list[Taken]) -> Program | None:
+        """Return the program of a condition on neighbours, None where only the relational engine has its exact meaning."""
+        before = len(self.columns)
+        try:
+            program = self._program(definition, parts)
+        except OpaqueCondition:
+            program = None
+        if program is not None and self._is_exact(program):
+            return program
+        del self.columns[before:]
+        return None
+
+    def _is_exact(self, program: Program) -> bool:
+        """Return whether columns of doubles and integers give what the relational engine would."""
+        operations = {op for op, *_ in program.code}
+        read = {b for op, _, b, _ in program.code if op in (ROW_I, ROW_F)}
+        decimal = any(column in self.rounded or self.columns[column].kind is Kind.DECIMAL for column in read)
+        # 1.1 is a decimal: beside whole numbers the engines calculate exactly, which doubles do not.
+        return operations <= OPERATIONS and not decimal and not {Op.CONST_F, Op.TO_F} <= operations
+
+    def _program(self, definition: Definition, parts: list[Taken]) -> Program:
         code: list[tuple[int, int, int, int]] = []
         for number, part in enumerate(parts):
-            try:
-                code.extend(_RowEmitter(self, part, definition.variable).run())
-            except OpaqueCondition as opaque:
-                raise self._opaque(part, opaque) from None
+            code.extend(_RowEmitter(self, part, definition.variable).run())
             if number:
                 code.append((int(Op.AND), 0, 0, 0))
+        return Program(tuple(code))
+
+    def _add_program(self, definition: Definition, parts: list[Taken]) -> None:
+        for part in parts:
+            try:
+                self._program(definition, [part])
+            except OpaqueCondition as opaque:
+                raise self._opaque(part, opaque) from None
         self.program_of[definition.variable] = len(self.programs)
-        self.programs.append(Program(tuple(code)))
+        self.programs.append(self._program(definition, parts))
 
     def _opaque(self, part: Taken, opaque: OpaqueCondition) -> BindError:
         return self.names.error(
@@ -178,6 +216,7 @@ class Definitions:
         kind = describe_at(self.describe, [tree], self.names.text, source)[0]
         if kind is Kind.OTHER and check_kinds(tree, self.names.schema, None) in (Kind.FLOAT, Kind.DECIMAL):
             kind = Kind.FLOAT
+            self.rounded.add(len(self.columns))
         if kind not in ENCODINGS:
             raise BindError(
                 "UNSUPPORTED_VALUE",

@@ -72,7 +72,7 @@ class RowPreparation:
 
     @cached_property
     def _windowed(self) -> list[RowCondition]:
-        return [condition for condition in self.plan.bits if condition.neighbours]
+        return [condition for condition in self.plan.bits if condition.windowed]
 
     def narrow(self) -> list[tuple[str, str]]:
         """Return the projection before the sort as (name, SQL) over the input."""
@@ -103,7 +103,7 @@ class RowPreparation:
     def sorted(self) -> list[tuple[str, str]]:
         """Return the projection behind the sort as (name, SQL) over the narrow columns."""
         bits = [
-            (bit, self._over_neighbours(condition)) for bit, condition in enumerate(self.plan.bits) if condition.neighbours
+            (bit, self._over_neighbours(condition)) for bit, condition in enumerate(self.plan.bits) if condition.windowed
         ]
         mask = f"CAST(m + {self._mask(bits)} AS {self._mask_type})" if bits else "m"
         return [(name, mask if name == "m" else name) for name in self.columns]

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from eventide.errors import DataError, LimitError
 from eventide.match.row_pattern.horizon import horizon_of
+from eventide.match.row_pattern.marking import mark_rows
 from eventide.match.row_pattern.matcher import BadSkip, BudgetSpent, Matches, RowBatch, RowPatternMatcher, SumOverflow
 from eventide.pattern.rows import RowsPerMatch
 from eventide.plan.operators import Encoding
@@ -111,6 +112,10 @@ class RowStage:
             micros = np.ascontiguousarray(time.fill_null(0).to_numpy(zero_copy_only=False))
             horizon = horizon_of(micros, known, offset, plan.within)
         mask = _combined(block, "m").to_numpy(zero_copy_only=False).astype(np.int64)
+        for bit, condition in enumerate(plan.bits):
+            if condition.program is not None:
+                marked = mark_rows(condition.program.code, programs.constants, values, valid, offset)
+                mask |= marked.astype(np.int64) << bit
         return RowBatch(offset, mask, horizon, values, valid), programs
 
     def _with_codes(self, texts: dict[int, pa.Array], values: npt.NDArray[np.int64]) -> RowPrograms:
