@@ -10,7 +10,12 @@ SPARK ?= yes
 # Processes for the tests without Spark; those that share the Spark session run behind them in one.
 PROCESSES ?= 2
 
-.PHONY: help demo test test-long lint bench install clean java
+# The engines we compare with need older packages than ours.
+PEERS := .venv-peers
+PEERS_STAMP := $(PEERS)/.installed
+PEERS_REQUIREMENTS := benchmarks/peers/requirements.txt
+
+.PHONY: help demo test test-long lint bench crosscheck bench-flink install clean java
 
 help:
 	@echo "make demo       generate a stock stream, find rising runs on Spark, show the matches"
@@ -18,6 +23,8 @@ help:
 	@echo "make test-long  run the tests that take minutes"
 	@echo "make lint       ruff, mypy --strict, import-linter"
 	@echo "make bench      run the benchmarks"
+	@echo "make crosscheck compare MATCH_RECOGNIZE with Flink SQL and pandas-match-recognize, which it installs"
+	@echo "make bench-flink measure MATCH_RECOGNIZE beside Flink SQL, which it installs"
 	@echo "make clean      remove the environment and the caches"
 
 demo: $(STAMP) java
@@ -42,6 +49,29 @@ lint: $(STAMP)
 
 bench: $(STAMP) java
 	$(BIN)/python -m benchmarks
+
+# EVENTIDE_CROSSCHECK_SEED=7 tries other queries, EVENTIDE_CROSSCHECK_SCALE=3 three times as many.
+crosscheck: $(STAMP) java $(PEERS_STAMP)
+	EVENTIDE_PEERS="$(CURDIR)/$(PEERS)/bin/python" $(BIN)/python -m pytest tests/crosscheck
+
+bench-flink: $(STAMP) java $(PEERS_STAMP)
+	$(BIN)/python -m benchmarks flink
+
+$(PEERS_STAMP): $(PEERS_REQUIREMENTS) | $(STAMP)
+	@set -e; \
+	if ! $(BIN)/python -c 'import sys; sys.exit(sys.version_info >= (3, 13))'; then \
+		echo "Flink has no packages for the Python of $(VENV)." >&2; \
+		echo "Hint: rm -r $(VENV), then make $(firstword $(MAKECMDGOALS)) PYTHON=/path/to/python3.11" >&2; \
+		exit 1; \
+	fi; \
+	echo "Setting up $(PEERS) with the engines to compare with (once; about 1 GB)"; \
+	$(BIN)/python -m venv --clear $(PEERS); \
+	if ! $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(PEERS_REQUIREMENTS); then \
+		echo "The engines to compare with could not be installed; nothing else needs them." >&2; \
+		echo "Hint: they come from the package index; see the message of pip above, and $(PEERS_REQUIREMENTS)." >&2; \
+		exit 1; \
+	fi; \
+	touch $@
 
 install: $(STAMP)
 

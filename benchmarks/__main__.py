@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import kernels, pipelines
+from benchmarks import kernels, pipelines, row_patterns
 from benchmarks.report import show, write
 
 WORKLOADS = {
@@ -13,19 +13,22 @@ WORKLOADS = {
     "enumeration": lambda scale: kernels.enumeration(int(10_000_000 * scale)),
     "memory": lambda scale: kernels.memory(int(100_000_000 * scale)),
     "pipelines": lambda scale: pipelines.pipelines(int(5_000_000 * scale)),
+    "rows": lambda scale: row_patterns.row_patterns(int(2_000_000 * scale)),
 }
+# These need an environment of their own, so they run when they are named only.
+PEERS = {"flink": lambda scale: row_patterns.against_flink(int(2_000_000 * scale))}
 
 
 def main() -> None:
     """Run the named workloads, or all of them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
-    parser.add_argument("workload", nargs="*", choices=[*WORKLOADS, []], help="all when none is named")
+    parser.add_argument("workload", nargs="*", choices=[*WORKLOADS, *PEERS, []], help="all but flink when none is named")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the full size")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     arguments = parser.parse_args()
     figures = []
     for name in arguments.workload or WORKLOADS:
-        measured = WORKLOADS[name](arguments.scale)
+        measured = (WORKLOADS | PEERS)[name](arguments.scale)
         show(measured)
         figures.extend(measured)
     if arguments.json:

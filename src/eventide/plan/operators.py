@@ -170,6 +170,12 @@ class OperatorEmitter(ABC):
             exp.Case: self._case,
             exp.Coalesce: self._coalesce,
             exp.Cast: self._cast,
+            exp.If: self._if,
+            _Choice: self._choice,
+            exp.Nullif: self._null_if,
+            exp.Greatest: self._extreme,
+            exp.Least: self._extreme,
+            exp.DateDiff: self._days_between,
         }
 
     def _whole(self, value: int) -> Encoding:
@@ -315,6 +321,36 @@ class OperatorEmitter(ABC):
             missing = exp.Is(this=option.copy(), expression=exp.Null())
             other = _Choice(this=missing, true=other, false=option.copy())
         return self._choice(other) if isinstance(other, _Choice) else self._emit(other)
+
+    def _if(self, node: exp.Expression) -> Encoding:
+        return self._choose(node.this, node.args["true"], node.args.get("false") or exp.Null())
+
+    def _null_if(self, node: exp.Expression) -> Encoding:
+        same = exp.EQ(this=node.this.copy(), expression=node.expression.copy())
+        return self._choose(same, exp.Null(), node.this)
+
+    def _extreme(self, node: exp.Expression) -> Encoding:
+        """GREATEST and LEAST leave nulls out."""
+        compare = exp.GTE if isinstance(node, exp.Greatest) else exp.LTE
+        options = [node.this, *node.expressions]
+        best = options[0].copy()
+        for option in options[1:]:
+            missing = exp.Is(this=option.copy(), expression=exp.Null())
+            keeps = exp.Or(this=missing, expression=compare(this=best.copy(), expression=option.copy()))
+            best = _Choice(this=keeps, true=best.copy(), false=option.copy())
+        return self._choice(best) if isinstance(best, _Choice) else self._emit(best)
+
+    def _days_between(self, node: exp.Expression) -> Encoding:
+        if node.args.get("unit"):
+            raise OpaqueCondition(node)
+        encoding = self._same_encoding((node.this, node.expression))
+        if encoding is not Encoding.INTEGER:
+            raise OpaqueCondition(node)
+        self._op(Op.SUB_I, change=-1)
+        self._op(Op.TO_F)
+        self._op(Op.CONST_F, self.pool.constant(MICROSECONDS["DAY"], real=True), change=1)
+        self._op(Op.DIV_F, change=-1)
+        return Encoding.FLOAT
 
     def _cast(self, node: exp.Expression) -> Encoding:
         if not node.is_type("double"):

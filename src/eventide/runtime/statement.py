@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from eventide.errors import BindError, EventideWarning, Span, did_you_mean
+from eventide.pattern.rows import primary_variables
 from eventide.plan.references import span_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ TABLE_PREFIX = "__et_table_"
 OWN_NAMES = re.compile(r"__et_(?:table|match)_\d+")
 MISSING_COLUMN = re.compile(r'[Cc]olumn(?:, variable, or function parameter with name| named)? (?:"([^"]+)"|`([^\s]+)`)')
 """How the relational engines name a column that they cannot find."""
+MISSING_TABLE = re.compile(r'[Tt]able "([^"]+)" not found')
 
 
 class SqlEngine(ABC):
@@ -79,8 +81,11 @@ class BoundStatement:
         """Return a better error when the query around the clauses names a column that is not there."""
         told = MISSING_COLUMN.search(error.message)
         if told is None:
-            return None
-        name = next(filter(None, told.groups())).split("`.`")[-1]
+            return self._variable_outside(error)
+        parts = next(filter(None, told.groups())).split("`.`")
+        name = parts[-1]
+        if len(parts) > 1 and parts[0].upper() in self._variables():
+            return self._variable_outside(error, parts[0])
         trees = (self._tree, *self._inputs.values())
         columns = (column for tree in trees for column in tree.find_all(exp.Column))
         node = next((column for column in columns if column.name.lower() == name.lower()), None)
@@ -91,6 +96,23 @@ class BoundStatement:
             text=self._statement.text,
             span=None if node is None else span_of(node),
             hint=did_you_mean(name, known),
+        )
+
+    def _variables(self) -> set[str]:
+        return {name for clause in self._statement.clauses for name in primary_variables(clause.query.pattern)}
+
+    def _variable_outside(self, error: BindError, name: str | None = None) -> BindError | None:
+        told = MISSING_TABLE.search(error.message)
+        name = name or (told[1] if told else None)
+        if name is None or name.upper() not in self._variables():
+            return None
+        node = next((column for column in self._tree.find_all(exp.Column) if column.table.lower() == name.lower()), None)
+        return BindError(
+            "VARIABLE_OUTSIDE_CLAUSE",
+            f"{name} is a pattern variable, which only its MATCH_RECOGNIZE clause knows.",
+            text=self._statement.text,
+            span=None if node is None else span_of(node),
+            hint=f"Make a measure of it: MEASURES {name}.{'x' if node is None else node.name} AS ...",
         )
 
     def plans(self, options: RowOptions) -> list[tuple[RowPlan, str, MatchClause]]:
@@ -107,8 +129,21 @@ class BoundStatement:
                 relation = self._engine.select(self._input(clause), self._relations)
             except BindError as error:
                 raise self._unknown_column(error) or self._at_clause(error, clause) from None
+            self._refuse_ambiguous(relation, clause)
             rows = self._engine.rows(relation)
             yield clause, rows, rows.plan(clause.query)
+
+    def _refuse_ambiguous(self, relation: Any, clause: MatchClause) -> None:
+        seen: set[str] = set()
+        for column in self._engine.columns(relation):
+            if column.lower() in seen:
+                twice = BindError(
+                    "AMBIGUOUS_COLUMN",
+                    f"The input of MATCH_RECOGNIZE has two columns {column}.",
+                    hint=f"Rename one of them in a sub-query: SELECT ... AS {column}_2.",
+                )
+                raise self._at_clause(twice, clause)
+            seen.add(column.lower())
 
     def _at_clause(self, error: BindError, clause: MatchClause) -> BindError:
         span = error.span or (clause.span and Span(clause.span.start, clause.span.start + len("MATCH_RECOGNIZE")))
@@ -186,5 +221,7 @@ class BoundStatement:
             f"There is no table {table.sql(dialect='spark')}.",
             text=self._statement.text,
             span=Span(meta["start"], meta["end"] + 1) if "start" in meta else None,
-            hint=f"{did_you_mean(table.name, tables)} Give tables by name: et.sql(text, {table.name}=data).",
+            hint=f"Write {table.name} alone: tables that are given have no schema."
+            if table.db and table.name.lower() in {name.lower() for name in tables}
+            else f"{did_you_mean(table.name, tables)} Give tables by name: et.sql(text, {table.name}=data).",
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp
+
 from eventide.errors import BindError
 from eventide.runtime.statement import OWN_NAMES, SqlEngine
 
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
-    from sqlglot import exp
 
     from eventide.runtime.rows.local import LocalRows
     from eventide.runtime.rows.spark import SparkRows
@@ -25,7 +26,7 @@ class LocalEngine(SqlEngine):
         """Return the rows of a query."""
         from eventide.runtime.duck import DIALECT, connected, fetch  # noqa: PLC0415 - DuckDB is not needed on Spark
 
-        sql = DIALECT.sql(tree)
+        sql = DIALECT.sql(_with_spark_names(tree))
         with connected({name: table for name, table in relations.items() if name in set(OWN_NAMES.findall(sql))}) as connection:
             return fetch(connection, sql)
 
@@ -84,6 +85,16 @@ class SparkEngine(SqlEngine):
     def knows(self, table: exp.Table) -> bool:
         """Return whether the catalog has a table or a view of that name."""
         return bool(self._session.catalog.tableExists(table.sql(dialect="spark").split(" AS ")[0]))
+
+
+def _with_spark_names(tree: exp.Expression) -> exp.Expression:
+    """Give the column of range(...) the name that Spark gives it."""
+    renamed = tree.copy()
+    for table in renamed.find_all(exp.Table):
+        if isinstance(table.this, exp.Anonymous) and str(table.this.this).lower() == "range" and not table.alias_column_names:
+            alias = exp.to_identifier(table.alias or "range")
+            table.set("alias", exp.TableAlias(this=alias, columns=[exp.to_identifier("id")]))
+    return renamed
 
 
 def engine_for(spark: SparkSession | None, tables: Mapping[str, Any]) -> tuple[SqlEngine, dict[str, Any]]:

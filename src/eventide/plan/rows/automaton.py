@@ -134,8 +134,12 @@ class _Builder:
         return self._node(_Node((after,), position=len(self._positions) - 1))
 
     def _add_repetition(self, pattern: Repetition, after: int, *, excluded: bool) -> int:
+        least = pattern.least
         if pattern.most is None:
-            after = self._add_loop(pattern, after, excluded=excluded)
+            loop, inside = self._add_loop(pattern, after, excluded=excluded)
+            # The last required round and the rounds behind it are the same positions.
+            after = inside if least else loop
+            least = max(0, least - 1)
         else:
             # Nested, so that a round is only tried when the one before it was taken: (p (p p?)?)?
             leave = after
@@ -143,16 +147,17 @@ class _Builder:
                 inside = self._add(pattern.part, after, excluded=excluded)
                 after = self._node(_Node((leave, inside) if pattern.reluctant else (inside, leave)))
                 self._refuse_many_nodes(pattern)
-        for _ in range(pattern.least):
+        for _ in range(least):
             after = self._add(pattern.part, after, excluded=excluded)
             self._refuse_many_nodes(pattern)
         return after
 
-    def _add_loop(self, pattern: Repetition, after: int, *, excluded: bool) -> int:
+    def _add_loop(self, pattern: Repetition, after: int, *, excluded: bool) -> tuple[int, int]:
+        """Add an unbounded repetition; return where it begins and where a round of it begins."""
         loop = self._node(_Node(loop=True, leave=after))
         inside = self._add(pattern.part, loop, excluded=excluded)
         self._nodes[loop].ways = (after, inside) if pattern.reluctant else (inside, after)
-        return loop
+        return loop, inside
 
     def _closure(self, entry: int, *, first: bool) -> tuple[int, ...]:
         """Return the moves behind an instruction, in the order of preferment.
@@ -188,7 +193,12 @@ class _Builder:
                 pending.extend((way, inside, at_end) for way in reversed(node.ways))
         self._moves += len(found)
         if self._moves > MOST_MOVES:
-            raise self._too_large(None)
+            raise BindError(
+                "PATTERN_TOO_LARGE",
+                f"Written out, the pattern has more than {MOST_MOVES} ways from one row to the next.",
+                text=self._text,
+                hint="Use fewer optional parts inside a repetition, or smaller bounds.",
+            )
         return tuple(_until_certain(found))
 
     def _refuse_many_nodes(self, pattern: Repetition) -> None:
@@ -205,12 +215,12 @@ class _Builder:
                 hint="Permute fewer parts, or use (A | B | C){3} with conditions that count.",
             )
 
-    def _too_large(self, pattern: Variable | Repetition | Permutation | None) -> BindError:
+    def _too_large(self, pattern: Variable | Repetition) -> BindError:
         return BindError(
             "PATTERN_TOO_LARGE",
             f"Written out, the pattern has more than {LARGEST} places for rows.",
             text=self._text,
-            span=None if pattern is None else pattern.span,
+            span=pattern.span,
             hint="Use smaller bounds, or + or * with a condition that counts, such as COUNT(A.*) <= 50000.",
         )
 

@@ -139,6 +139,7 @@ class Definitions:
 
     def _check(self, taken: Taken) -> None:
         text = self.names.text
+        refuse_totals(taken, self.names, self.describe)
         probe = probe_of(taken)
         require_boolean(taken.source, check_kinds(probe, self.names.schema, text), text)
         kind = describe_at(self.describe, [probe], text, taken.source)[0]
@@ -202,10 +203,17 @@ class Definitions:
     def _opaque(self, part: Taken, opaque: OpaqueCondition) -> BindError:
         return self.names.error(
             "OPAQUE_CONDITION",
-            f"{_readable(part, opaque.node)} relates rows of the match in a way that no kernel knows.",
+            f"{self._written(part.source)} computes with several rows of the match in a way that the search cannot follow"
+            f" ({type(opaque.node).__name__.upper()}).",
             part.source,
             "Compare, add and count values of rows here; apply other functions to the columns of one row, or in the input.",
         )
+
+    def _written(self, node: exp.Expression) -> str:
+        """Return what the user wrote."""
+        span = span_of(node)
+        text = self.names.text
+        return node.sql(dialect="spark") if span is None or text is None else " ".join(text[span.start : span.end].split())
 
     def column(self, tree: exp.Expression, source: exp.Expression) -> tuple[int, Encoding]:
         """Return the number and encoding of an expression over one row."""
@@ -326,6 +334,25 @@ class _RowEmitter(OperatorEmitter):
         return Encoding.FLOAT if total.function == "avg" else encoding
 
 
+def refuse_totals(
+    taken: Taken, names: Names, describe: Callable[[Sequence[exp.Expression]], list[Kind]]
+) -> None:
+    """Refuse sums of what is not a number."""
+    for total in taken.readings:
+        if not isinstance(total, Total) or total.tree is None or total.function not in ("sum", "avg"):
+            continue
+        kind = describe_at(describe, [total.tree], names.text, taken.source)[0]
+        if kind is not Kind.OTHER and not kind.numeric:
+            shown = total.tree.sql(dialect="spark").replace("`", "")
+            convert = "INT" if kind is Kind.BOOLEAN else "DOUBLE"
+            raise names.error(
+                "TYPE_MISMATCH",
+                f"{total.function.upper()} adds numbers, {shown} is {kind.named}.",
+                taken.source,
+                f"Use MIN, MAX or COUNT, or convert it: {total.function.upper()}(CAST({shown} AS {convert})).",
+            )
+
+
 def probe_of(taken: Taken) -> exp.Expression:
     """Return an expression over one row with the types of the given one: what reads the match reads a row instead."""
     holder = exp.Paren(this=taken.rest.copy())
@@ -400,16 +427,6 @@ def _replaced(node: exp.Expression, make: Callable[[int], exp.Expression]) -> ex
     result = holder.this
     assert isinstance(result, exp.Expression)
     return result
-
-
-def _readable(taken: Taken, node: exp.Expr) -> str:
-    shown = _replaced(exp.Paren(this=node.copy()), lambda number: _named(taken.readings[number]))
-    return str(shown.this.sql(dialect="spark"))
-
-
-def _named(reading: Reading) -> exp.Expression:
-    tree = reading.tree if isinstance(reading, Cell | Total) and reading.tree is not None else exp.column("...")
-    return tree.copy()
 
 
 def _number(known: list[_T], item: _T) -> int:

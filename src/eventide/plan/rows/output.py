@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from eventide.errors import BindError
-from eventide.pattern.rows import RowsPerMatch
+from eventide.pattern.rows import RowsPerMatch, Variable, walk_rows
 from eventide.plan.evaluable import describe_at
 from eventide.plan.expressions import check_kinds
-from eventide.plan.rows.conditions import probe_of
+from eventide.plan.rows.conditions import probe_of, refuse_totals
 from eventide.plan.rows.readings import Cell, Reader, Total, mark_number
 
 if TYPE_CHECKING:
@@ -70,12 +70,21 @@ class _Binder:
         columns.extend(measures)
         columns.extend((name, self._row_column(name)) for name in behind)
         self._refuse_duplicates([*front, *behind])
+        if not columns:
+            raise BindError(
+                "NO_COLUMNS",
+                "ONE ROW PER MATCH without PARTITION BY and MEASURES gives rows without columns.",
+                text=self.names.text,
+                span=next((node.span for node in walk_rows(self.query.pattern) if isinstance(node, Variable)), None),
+                hint="Add MEASURES, for example MEASURES COUNT(*) AS n, or write ALL ROWS PER MATCH.",
+            )
         slot_payload = tuple(self._payload_of(slot) for slot in self.slots)
         row_payload = tuple(self._payload(exp.column(exp.to_identifier(name, quoted=True))) for name in self.rows)
         return RowOutput(tuple(self.slots), tuple(self.trees), slot_payload, row_payload, tuple(columns))
 
     def _measure(self, measure: Measure, reader: Reader) -> exp.Expression:
         taken = reader.take(measure.expression.tree)
+        refuse_totals(taken, self.names, self.describe)
         probe = probe_of(taken)
         check_kinds(probe, self.names.schema, self.names.text)
         describe_at(self.describe, [probe], self.names.text, measure.expression.tree)

@@ -30,6 +30,14 @@ AGGREGATES: dict[type[exp.Expr], str] = {
 }
 
 
+_INSTEAD: dict[type[exp.Expr], str] = {
+    exp.Lag: "Write PREV(x, 1).",
+    exp.Lead: "Write NEXT(x, 1).",
+    exp.FirstValue: "Write FIRST(x).",
+    exp.LastValue: "Write LAST(x).",
+}
+
+
 @dataclass(frozen=True)
 class Place:
     """A row of the match: the n-th of some variables (None: of all rows) from its first or last row, then moved by rows."""
@@ -237,12 +245,11 @@ class Reader:
                 f"Write a column of it, such as {parts[0]}.{next(iter(self.names.schema.columns), 'x')}, or COUNT({parts[0]}.*).",
             )
         if len(parts) > 1:
-            return self.names.error(
-                "UNKNOWN_VARIABLE",
-                f"The pattern has no variable {parts[0]}.",
-                node,
-                did_you_mean(parts[0], [*self.names.variables, *self.names.subsets]),
-            )
+            hint = did_you_mean(parts[0], [*self.names.variables, *self.names.subsets])
+            if not hint.startswith("Did") and self.names.schema.resolve(parts[1]) is not None and self.names.variables:
+                example = f"{self.names.variables[0]}.{parts[1]}"
+                hint = f"Write {example}, or {parts[1]}; names of tables are not known inside the clause."
+            return self.names.error("UNKNOWN_VARIABLE", f"The pattern has no variable {parts[0]}.", node, hint)
         return self.names.error(
             "UNKNOWN_COLUMN",
             f"The input has no column {parts[0]}.",
@@ -300,11 +307,12 @@ class Reader:
         for part in argument.walk(prune=lambda inner: _function(inner) == "CLASSIFIER"):
             self._refuse(part)
             if _function(part) in (*NAVIGATIONS, "RUNNING", "FINAL") or type(part) in AGGREGATES:
+                example = "SUM(A.x)" if type(node) in AGGREGATES else "PREV(LAST(A.x, 1), 2) + 1"
                 raise self.names.error(
                     "NESTED_NAVIGATION",
                     f"{_function(part) or AGGREGATES[type(part)].upper()} cannot stand inside {_name(node)}.",
                     part,
-                    "Only PREV and NEXT take FIRST or LAST, as in PREV(LAST(A.x, 1), 2).",
+                    f"An aggregate reads columns, and only PREV and NEXT take a FIRST or LAST: {example}.",
                 )
             if isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
                 found.setdefault(self._resolved(part)[0])
@@ -425,9 +433,9 @@ class Reader:
         if isinstance(node, exp.AggFunc) and type(node) not in AGGREGATES:
             raise self.names.error(
                 "UNSUPPORTED_AGGREGATE",
-                f"{node.sql(dialect='spark')} is not an aggregate that row patterns know.",
+                f"{node.sql(dialect='spark')} is not a function that row patterns know.",
                 node,
-                "Use COUNT, SUM, AVG, MIN or MAX.",
+                _INSTEAD.get(type(node), "Use COUNT, SUM, AVG, MIN or MAX, or FIRST, LAST, PREV and NEXT."),
             )
 
 

@@ -1,0 +1,45 @@
+"""Time Flink SQL over a CSV file of ticks: `.venv-peers/bin/python flink_ticks.py job.json results.json`.
+
+Each query runs twice in this process: first counted, then, warm and timed, into a sink that keeps nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from flink_engine import make_environment
+
+COLUMNS = "ts TIMESTAMP(3), seq BIGINT, company STRING, price DOUBLE, volume BIGINT"
+
+
+def measure(environment, query: str):
+    """Return the matches of a query, and the seconds of its first and its second run."""
+    started = time.perf_counter()
+    with environment.execute_sql(f"SELECT COUNT(*) FROM ({query})").collect() as rows:
+        matches = next(iter(rows))[0]
+    cold = time.perf_counter() - started
+    started = time.perf_counter()
+    environment.execute_sql(f"INSERT INTO nowhere {query}").wait()
+    return {"matches": matches, "cold": cold, "warm": time.perf_counter() - started}
+
+
+def main() -> None:
+    """Run the job."""
+    source, target = map(Path, sys.argv[1:])
+    job = json.loads(source.read_text())
+    environment = make_environment(job["parallelism"], managed_memory="1g")
+    environment.execute_sql(
+        f"CREATE TEMPORARY TABLE ticks ({COLUMNS}, WATERMARK FOR ts AS ts) WITH "
+        f"('connector' = 'filesystem', 'path' = '{job['csv']}', 'format' = 'csv')"
+    )
+    environment.execute_sql(
+        "CREATE TEMPORARY TABLE nowhere (company STRING, first_seq BIGINT, last_seq BIGINT) WITH ('connector' = 'blackhole')"
+    )
+    target.write_text(json.dumps({name: measure(environment, query) for name, query in job["queries"].items()}))
+
+
+if __name__ == "__main__":
+    main()
