@@ -14,10 +14,10 @@ from eventide.match.protocol import EventBatch
 from eventide.match.runs.matcher import RunsMatcher
 from eventide.match.shared_dag.matcher import SharedDagMatcher
 from eventide.pattern import WindowUnit
-from eventide.plan.conditions import Encoding
+from eventide.plan.operators import Encoding
 from eventide.plan.plan import make_plan
 from eventide.plan.schema import Kind, StreamSchema
-from eventide.runtime.local import arrow_kind
+from eventide.runtime.duck import arrow_kind
 from eventide.runtime.prepare import (
     ARRIVAL,
     ORDER,

@@ -93,7 +93,8 @@ class RowFiller:
         self._offset = offset
         self._payload = payload
         self._schema = stage_schema(plan, [column.type for column in payload])
-        self._keys: dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]] = {}
+        # A large partition is filled in many pieces; its columns are converted once.
+        self._converted: dict[tuple[int, str], tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]] = {}
 
     def fill(self, matches: Matches) -> pa.RecordBatch:
         """Return the rows that come out for some matches (all of the batch where unmatched rows come out)."""
@@ -216,6 +217,12 @@ class RowFiller:
         return pa.array(whole_sums, mask=none)
 
     def _values(self, total: Total, source: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+        use = {"count": "count", "sum": "add", "avg": "add"}.get(total.function, "compare")
+        if (source, use) not in self._converted:
+            self._converted[source, use] = self._convert(total, source)
+        return self._converted[source, use]
+
+    def _convert(self, total: Total, source: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
         """Return a payload column as integers to add or to compare, and where it has values."""
         column = self._payload[source]
         valid = column.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)

@@ -41,10 +41,11 @@ class LocalRows:
     def recognize(self, plan: RowPlan, options: RowOptions) -> pa.Table:
         """Run a clause."""
         preparation = RowPreparation(plan, DIALECT)
+        in_order = not plan.partition and self._is_in_order(plan)
         with self._connect() as connection:
             stage = RowStage(plan, preparation.keys, preparation.payload, options)
             with explained():
-                reader = connection.sql(_prepared(preparation)).to_arrow_reader(PREPARED_ROWS)
+                reader = connection.sql(_prepared(preparation, in_order=in_order)).to_arrow_reader(PREPARED_ROWS)
                 schema = stage_schema(plan, [reader.schema.field(name).type for name in preparation.payload])
                 found = pa.Table.from_batches(stage.run(iter(reader)), schema)
             connection.register("found", found)
@@ -56,14 +57,42 @@ class LocalRows:
             explained_rows = connection.execute(f"EXPLAIN {_prepared(RowPreparation(plan, DIALECT))}").fetchall()
         return "\n".join(str(row[-1]) for row in explained_rows)
 
+    def _is_in_order(self, plan: RowPlan) -> bool:
+        """Return whether the rows come in the order of the clause: sorting them would only cost time and memory."""
+        if not plan.order:
+            return True
+        column = self._table.column(plan.order[0])
+        if len(plan.order) > 1 or column.null_count or not _is_number_or_time(column.type):
+            return False
+        last = None
+        for chunk in column.chunks:
+            values = chunk.to_numpy(zero_copy_only=False)
+            if plan.query.order_by[0].descending:
+                values = values[::-1]
+            if not len(values):
+                continue
+            edges = values[[0, -1]]
+            joined = last is None or (edges[1] <= last if plan.query.order_by[0].descending else edges[0] >= last)
+            if not joined or not bool((values[1:] >= values[:-1]).all()):
+                return False
+            last = edges[0] if plan.query.order_by[0].descending else edges[1]
+        return True
+
     def _connect(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         arrival = pa.array(np.arange(self._table.num_rows, dtype=np.int64))
         return connected({"input": self._table.append_column(ARRIVAL, arrival)})
 
 
-def _prepared(preparation: RowPreparation) -> str:
+def _is_number_or_time(kind: pa.DataType) -> bool:
+    # Of doubles NaN would need a place; they are left to the sort.
+    return bool(pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+
+
+def _prepared(preparation: RowPreparation, *, in_order: bool = False) -> str:
     narrow = select_list(preparation.narrow(), DIALECT)
     behind = select_list(preparation.sorted(), DIALECT)
+    if in_order and not preparation.windowed:
+        return f"SELECT {behind} FROM (SELECT {narrow} FROM input)"
     order = ", ".join([*(f"{key} ASC NULLS FIRST" for key in preparation.keys), *preparation.sort_keys()])
     return f"SELECT {behind} FROM (SELECT {narrow} FROM input) ORDER BY {order}"
 

@@ -63,7 +63,7 @@ class RowPreparation:
     def _carried(self) -> dict[str, str]:
         """The input columns that conditions on neighbours read, with their names behind the sort."""
         names: dict[str, str] = {}
-        for condition in self._windowed:
+        for condition in self.windowed:
             for tree in (condition.tree, *(neighbour.tree for neighbour in condition.neighbours)):
                 for column in tree.find_all(exp.Column):
                     if not column.name.startswith("__et_n"):
@@ -71,7 +71,8 @@ class RowPreparation:
         return names
 
     @cached_property
-    def _windowed(self) -> list[RowCondition]:
+    def windowed(self) -> list[RowCondition]:
+        """The conditions that the relational engine judges with LAG and LEAD."""
         return [condition for condition in self.plan.bits if condition.windowed]
 
     def narrow(self) -> list[tuple[str, str]]:
