@@ -162,7 +162,11 @@ def clipped(text: str, width: int) -> str:
 
 
 def neighbours_of(plan: RowPlan, bit: int) -> Iterator[str]:
-    """Yield the values of neighbouring rows that the condition of a bit compares."""
-    for neighbour in plan.bits[bit].neighbours:
-        function = "LAG" if neighbour.shift < 0 else "LEAD"
-        yield f"{function}({plain_sql(neighbour.tree)}, {abs(neighbour.shift)})"
+    """Yield the values of neighbouring rows that the condition of a bit reads; by LAG or LEAD when the relational engine does."""
+    condition = plan.bits[bit]
+    for neighbour in condition.neighbours:
+        value = plain_sql(neighbour.tree)
+        if condition.windowed:
+            yield f"{'LAG' if neighbour.shift < 0 else 'LEAD'}({value}, {abs(neighbour.shift)})"
+        else:
+            yield _moved(value, neighbour.shift)

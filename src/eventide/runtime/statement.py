@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 TABLE_PREFIX = "__et_table_"
 OWN_NAMES = re.compile(r"__et_(?:table|match)_\d+")
-MISSING_COLUMN = re.compile(r'[Cc]olumn(?:, variable, or function parameter with name| named)? (?:"([^"]+)"|`([^\s]+)`)')
+MISSING_COLUMN = re.compile(
+    r"""Referenced column "([^"]+)" not found|does not have a column named "([^"]+)"|parameter with name `([^\s]+)` cannot be"""
+)
 """How the relational engines name a column that they cannot find."""
 MISSING_TABLE = re.compile(r'[Tt]able "([^"]+)" not found')
 
@@ -89,7 +91,7 @@ class BoundStatement:
         trees = (self._tree, *self._inputs.values())
         columns = (column for tree in trees for column in tree.find_all(exp.Column))
         node = next((column for column in columns if column.name.lower() == name.lower()), None)
-        known = [column for relation in self._relations.values() for column in self._engine.columns(relation)]
+        known = self._columns_near(node)
         return BindError(
             "UNKNOWN_COLUMN",
             f"The query around MATCH_RECOGNIZE reads a column {name} that is not there.",
@@ -97,6 +99,17 @@ class BoundStatement:
             span=None if node is None else span_of(node),
             hint=did_you_mean(name, known),
         )
+
+    def _columns_near(self, node: exp.Column | None) -> list[str]:
+        """Return the columns that the query around a column reference can read."""
+        select = None if node is None else node.find_ancestor(exp.Select)
+        tables = self._relations if select is None else {table.name for table in select.find_all(exp.Table)}
+        return [
+            column
+            for name, relation in self._relations.items()
+            if name in tables
+            for column in self._engine.columns(relation)
+        ]
 
     def _variables(self) -> set[str]:
         return {name for clause in self._statement.clauses for name in primary_variables(clause.query.pattern)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
+from sqlglot.generators.spark import SparkGenerator
 
 from eventide.errors import BindError
 from eventide.runtime.statement import OWN_NAMES, SqlEngine
@@ -49,6 +50,12 @@ class LocalEngine(SqlEngine):
         return False
 
 
+class _NestedWith(SparkGenerator):
+    """Spark SQL with WITH where the user wrote it; sqlglot moves all of them to the top, as Hive needs it."""
+
+    EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
+
+
 class SparkEngine(SqlEngine):
     """Spark SQL of one session."""
 
@@ -61,10 +68,13 @@ class SparkEngine(SqlEngine):
 
         from eventide.runtime.spark_batch import bad_expression  # noqa: PLC0415 - see above
 
-        plain = tree.sql(dialect="spark").replace("{", "{{").replace("}", "}}")
-        used = {name: relations[name] for name in set(OWN_NAMES.findall(plain))}
+        text = _NestedWith(dialect="spark").generate(tree)
+        used = {name: relations[name] for name in set(OWN_NAMES.findall(text))}
+        if used:
+            # Spark puts relations into braces, so that braces of the query are doubled.
+            text = OWN_NAMES.sub(lambda found: f"{{{found[0]}}}", text.replace("{", "{{").replace("}", "}}"))
         try:
-            return self._session.sql(OWN_NAMES.sub(lambda found: f"{{{found[0]}}}", plain), **used)
+            return self._session.sql(text, **used)
         except PySparkException as error:
             raise bad_expression(error) from None
 

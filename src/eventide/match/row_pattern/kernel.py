@@ -45,9 +45,9 @@ class Scratch(NamedTuple):
     registers: npt.NDArray[np.int64]
     reals: npt.NDArray[np.float64]
     failed: npt.NDArray[np.uint64]
-    """[slot, 2]: hashes of the steps that led nowhere; zero is a free slot."""
+    """[slot, 3]: two hashes of a step that led nowhere, and the generation that remembered it; older slots are free."""
     kept: npt.NDArray[np.int64]
-    """[0]: the number of failed steps that are remembered."""
+    """The number of failed steps that are remembered, the generation, and the last row of them."""
 
 
 class Output(NamedTuple):
@@ -140,10 +140,10 @@ def walk_within(firsts, moves, bit, mask, earliest, base, start, first, end, lim
 
 
 @kernel
-def remembers(failed, one, two):
+def remembers(failed, kept, one, two):
     """Return the slot of a failed step, or -1 - slot where it would stand."""
     slot = np.int64(one & np.uint64(failed.shape[0] - 1))
-    while failed[slot, 0] != 0 or failed[slot, 1] != 0:
+    while failed[slot, 2] == np.uint64(kept[1]):
         if failed[slot, 0] == one and failed[slot, 1] == two:
             return slot
         slot = (slot + 1) & (failed.shape[0] - 1)
@@ -153,20 +153,19 @@ def remembers(failed, one, two):
 @kernel
 def remember(failed, kept, one, two):
     """Keep a failed step."""
-    slot = remembers(failed, one, two)
+    slot = remembers(failed, kept, one, two)
     if slot < 0:
         failed[-1 - slot, 0] = one
         failed[-1 - slot, 1] = two
+        failed[-1 - slot, 2] = kept[1]
         kept[0] += 1
 
 
 @kernel
-def forget(failed, kept):
-    """Forget all failed steps: that costs time but changes nothing."""
-    for slot in range(failed.shape[0]):
-        failed[slot, 0] = 0
-        failed[slot, 1] = 0
+def forget(kept):
+    """Forget all failed steps: that may cost time but changes nothing."""
     kept[0] = 0
+    kept[1] += 1
 
 
 @kernel
@@ -174,7 +173,7 @@ def remember_all(failed, kept, more):
     """Copy failed steps into a larger table."""
     kept[0] = 0
     for slot in range(failed.shape[0]):
-        if failed[slot, 0] != 0 or failed[slot, 1] != 0:
+        if failed[slot, 2] == np.uint64(kept[1]):
             remember(more, kept, failed[slot, 0], failed[slot, 1])
 
 
@@ -200,7 +199,15 @@ def search(
     mask, at, sets, values, floats, valid = rows.mask, rows.at, rows.sets, rows.values, rows.floats, rows.valid
     choice, registers, reals = scratch.choice, scratch.registers, scratch.reals
     failed, kept, merges = scratch.failed, scratch.kept, programs.merges
-    clear_registers(registers, reals, programs.set_base, programs.sum_base)
+    # Taken out of the tuples once: in the loop, each call would count references to each of them.
+    set_has, set_base, set_firsts, set_lasts = programs.set_has, programs.set_base, programs.set_firsts, programs.set_lasts
+    sum_set, sum_op, sum_column, sum_base = programs.sum_set, programs.sum_op, programs.sum_column, programs.sum_base
+    code, code_first, constants, label_code = programs.code, programs.first, programs.constants, programs.label_code
+    watch, live, counts_matches = programs.watch, programs.live, programs.counts_matches
+    wholes, stack_reals, nulls = stack
+    # Views made in the loop would keep the references of all arguments alive, too.
+    real_constants, real_bits = constants.view(np.float64), reals.view(np.int64)
+    clear_registers(registers, reals, set_base, sum_base)
     room = path.shape[0] - place
     # One type for all arguments: a kernel is compiled again for every mix of integer types.
     length = np.int64(0)
@@ -227,26 +234,26 @@ def search(
                 return NO_MATCH, ROOM_FOR_DEPTH, steps
             path[place + length] = move
             fits = add_row(
-                programs.set_has, programs.set_base, programs.set_firsts, programs.set_lasts, programs.sum_set, programs.sum_op,
-                programs.sum_column, programs.sum_base, np.int64(variable[move]), row, registers, reals, length, values, floats,
+                set_has, set_base, set_firsts, set_lasts, sum_set, sum_op,
+                sum_column, sum_base, np.int64(variable[move]), row, registers, reals, length, values, floats,
                 valid,
             )  # fmt: skip
             if not fits:
                 return NO_MATCH, OVERFLOW, steps
             condition = np.int64(program[move])
             if condition >= 0 and not row_holds(
-                programs.code, programs.first, programs.constants, programs.set_has, programs.set_base, programs.sum_base,
-                programs.label_code, variable, condition, row, start, begin, end, number, path, place, registers, reals,
-                length + 1, values, floats, valid, stack[0], stack[1], stack[2],
+                code, code_first, constants, real_constants, set_has, set_base, sum_base,
+                label_code, variable, condition, row, start, begin, end, number, path, place, registers, reals,
+                length + 1, values, floats, valid, wholes, stack_reals, nulls,
             ):  # fmt: skip
                 continue
             if merges and kept[0] > 0:
                 one, two = observed(
-                    programs.watch, programs.live, programs.counts_matches, programs.set_has, programs.set_base,
-                    programs.sum_base, programs.label_code, variable, move, row, start, begin, end, limit, number, path,
-                    place, registers, reals, length + 1, values, valid,
+                    watch, live, counts_matches, set_has, set_base,
+                    sum_base, label_code, variable, move, row, start, begin, end, limit, number, path,
+                    place, registers, real_bits, length + 1, values, valid,
                 )  # fmt: skip
-                if remembers(failed, one, two) >= 0:
+                if remembers(failed, kept, one, two) >= 0:
                     continue
             length += 1
             state = move
@@ -262,14 +269,15 @@ def search(
             if 2 * kept[0] >= failed.shape[0]:
                 if failed.shape[0] < LARGEST_MEMORY:
                     return NO_MATCH, ROOM_FOR_MEMORY, steps
-                forget(failed, kept)
+                forget(kept)
             # The registers of the step that led nowhere are still there.
             one, two = observed(
-                programs.watch, programs.live, programs.counts_matches, programs.set_has, programs.set_base,
-                programs.sum_base, programs.label_code, variable, state, row - 1, start, begin, end, limit, number, path,
-                place, registers, reals, length + 1, values, valid,
+                watch, live, counts_matches, set_has, set_base,
+                sum_base, label_code, variable, state, row - 1, start, begin, end, limit, number, path,
+                place, registers, real_bits, length + 1, values, valid,
             )  # fmt: skip
             remember(failed, kept, one, two)
+            kept[2] = max(kept[2], row)
         state = np.int64(path[place + length - 1]) if length > 0 else np.int64(first)
 
 

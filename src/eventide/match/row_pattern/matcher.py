@@ -117,7 +117,7 @@ class RowPatternMatcher:
         )
         output = _output(min(ROOM_MATCHES, len(batch.mask) + 1), min(ROOM_ROWS, len(batch.mask) + 1))
         scratch = self._scratch(
-            ROOM_DEPTH if self.searches else 2, np.zeros((SMALLEST_MEMORY, 2), np.uint64), np.zeros(1, np.int64)
+            ROOM_DEPTH if self.searches else 2, np.zeros((SMALLEST_MEMORY, 3), np.uint64), np.array([0, 1, 0], np.int64)
         )
         state = np.zeros(6, np.int64)
         state[ROW] = batch.offset[0]
@@ -160,9 +160,9 @@ class RowPatternMatcher:
 
 
 def _with_more_memory(scratch: Scratch) -> Scratch:
-    more, kept = np.zeros((2 * len(scratch.failed), 2), np.uint64), np.zeros(1, np.int64)
-    remember_all(scratch.failed, kept, more)
-    return scratch._replace(failed=more, kept=kept)
+    more = np.zeros((2 * len(scratch.failed), 3), np.uint64)
+    remember_all(scratch.failed, scratch.kept, more)
+    return scratch._replace(failed=more)
 
 
 def _output(matches: int, rows: int) -> Output:

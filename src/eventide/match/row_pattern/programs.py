@@ -132,8 +132,8 @@ def label_at(set_has, label_code, variables, row, member, start, current, path, 
 
 @kernel
 def row_holds(
-    code, first, constants, set_has, set_base, sum_base, label_code, variables, condition, current, start, begin, end, match,
-    path, path_place, registers, real_registers, depth, values, floats, valid, wholes, reals, nulls,
+    code, first, constants, real_constants, set_has, set_base, sum_base, label_code, variables, condition, current, start,
+    begin, end, match, path, path_place, registers, real_registers, depth, values, floats, valid, wholes, reals, nulls,
 ):  # fmt: skip
     """Judge a condition for the row `current`, which is mapped already."""
     top = np.int64(-1)
@@ -161,7 +161,7 @@ def row_holds(
         elif op == Op.CONST_F:
             top += 1
             nulls[top] = 0
-            reals[top] = constants[a : a + 1].view(np.float64)[0]
+            reals[top] = real_constants[a]
         elif op == Op.NULL:
             top += 1
             nulls[top] = 1
@@ -204,7 +204,7 @@ def row_holds(
 @kernel
 def observed(
     watch, live, counts_matches, set_has, set_base, sum_base, label_code, variables, position, current, start, begin, end, limit,
-    match, path, path_place, registers, real_registers, depth, values, valid,
+    match, path, path_place, registers, real_bits, depth, values, valid,
 ):  # fmt: skip
     """Return two independent hashes of the row, the position and all that later conditions can read of the past."""
     one = mix(np.uint64(current) + np.uint64(1))
@@ -233,7 +233,7 @@ def observed(
         else:
             base = sum_base[a]
             value = mix(np.uint64(registers[depth, base])) ^ np.uint64(registers[depth, base + 1])
-            value = mix(value) ^ np.uint64(real_registers[depth, a : a + 1].view(np.int64)[0])
+            value = mix(value) ^ np.uint64(real_bits[depth, a])
         one = mix(one + value)
         two = mix((two ^ value) + np.uint64(number))
     return one, two

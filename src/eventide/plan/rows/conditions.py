@@ -413,7 +413,7 @@ def _of_nulls(node: exp.Expression, taken: Taken) -> exp.Expression:
     def null_of(number: int) -> exp.Expression:
         reading = taken.readings[number]
         assert isinstance(reading, Cell)
-        return exp.If(this=exp.false(), true=reading.tree.copy())
+        return exp.Case(ifs=[exp.If(this=exp.false(), true=reading.tree.copy())])
 
     return _replaced(node, null_of)
 

@@ -246,9 +246,8 @@ class Reader:
             )
         if len(parts) > 1:
             hint = did_you_mean(parts[0], [*self.names.variables, *self.names.subsets])
-            if not hint.startswith("Did") and self.names.schema.resolve(parts[1]) is not None and self.names.variables:
-                example = f"{self.names.variables[0]}.{parts[1]}"
-                hint = f"Write {example}, or {parts[1]}; names of tables are not known inside the clause."
+            if not hint.startswith("Did"):
+                hint += " The name of the table is not known inside the clause."
             return self.names.error("UNKNOWN_VARIABLE", f"The pattern has no variable {parts[0]}.", node, hint)
         return self.names.error(
             "UNKNOWN_COLUMN",
@@ -307,12 +306,14 @@ class Reader:
         for part in argument.walk(prune=lambda inner: _function(inner) == "CLASSIFIER"):
             self._refuse(part)
             if _function(part) in (*NAVIGATIONS, "RUNNING", "FINAL") or type(part) in AGGREGATES:
-                example = "SUM(A.x)" if type(node) in AGGREGATES else "PREV(LAST(A.x, 1), 2) + 1"
+                rule = "Only PREV and NEXT take a FIRST or LAST, and nothing beside it: PREV(FIRST(A.x)) + 1."
+                if type(node) in AGGREGATES:
+                    rule = f"An aggregate reads columns: {_name(node)}(A.x)."
                 raise self.names.error(
                     "NESTED_NAVIGATION",
                     f"{_function(part) or AGGREGATES[type(part)].upper()} cannot stand inside {_name(node)}.",
                     part,
-                    f"An aggregate reads columns, and only PREV and NEXT take a FIRST or LAST: {example}.",
+                    rule,
                 )
             if isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
                 found.setdefault(self._resolved(part)[0])

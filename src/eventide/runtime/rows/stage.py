@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from eventide.plan.rows.plan import RowPlan
 
 BLOCK_ROWS = 1 << 18
-DEFAULT_MAX_STEPS = 1_000_000_000
+DEFAULT_MAX_STEPS = 100_000_000
+"""Beyond the steps that a usual query needs; some tens of seconds on one core."""
 
 
 @dataclass(frozen=True)
