@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from eventide.runtime.rows.spark import SparkRows
 
 
+FILE_FORMATS = frozenset({"parquet", "csv", "json", "orc", "text", "avro", "delta", "binaryfile"})
+"""Schemas that Spark reads as formats of a path."""
+
+
 class LocalEngine(SqlEngine):
     """DuckDB in this process."""
 
@@ -93,7 +97,9 @@ class SparkEngine(SqlEngine):
         return dict(tables)
 
     def knows(self, table: exp.Table) -> bool:
-        """Return whether the catalog has a table or a view of that name."""
+        """Return whether the catalog has a table or a view of that name, or it is a file (parquet.`/path`)."""
+        if table.db.lower() in FILE_FORMATS:
+            return True
         return bool(self._session.catalog.tableExists(table.sql(dialect="spark").split(" AS ")[0]))
 
 

@@ -46,7 +46,8 @@ FEATURES: tuple[Feature, ...] = (
         _AROUND,
         "over a sub-query",
         _YES,
-        "SELECT * FROM (SELECT * FROM ticks WHERE price > 4) MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n PATTERN (A+)) AS m",
+        "SELECT * FROM (SELECT * FROM ticks WHERE price > 4) "
+        "MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n PATTERN (A+)) AS m",
         _UNKNOWN,
     ),
     Feature(_AROUND, "over inline VALUES with a column list", _YES, _OVER_VALUES, _UNKNOWN),
@@ -55,15 +56,16 @@ FEATURES: tuple[Feature, ...] = (
         "in a CTE, several times, joined",
         _YES,
         "WITH r AS (SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts MEASURES COUNT(*) AS n PATTERN (A+))) "
-        "SELECT r.n, m.top FROM r JOIN ticks MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts MEASURES MAX(price) AS top PATTERN (A+)) "
-        "AS m ON r.symbol = m.symbol ORDER BY m.top",
+        "SELECT r.n, m.top FROM r JOIN ticks "
+        "MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts MEASURES MAX(price) AS top PATTERN (A+)) AS m ON r.symbol = m.symbol ORDER BY m.top",
         _UNKNOWN,
     ),
     Feature(
         _AROUND,
         "in sub-queries of WHERE and SELECT",
         _YES,
-        "SELECT id FROM ticks WHERE id IN (SELECT x FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(A.id) AS x PATTERN (A{3})))",
+        "SELECT id FROM ticks WHERE id IN "
+        "(SELECT x FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(A.id) AS x PATTERN (A{3})))",
         (NOT_STATED, NOT_STATED, NOT_STATED, "partly", NOT_STATED),
     ),
     Feature(
@@ -89,7 +91,8 @@ FEATURES: tuple[Feature, ...] = (
         _NO,
         "",
         ("yes", "no", "no", NOT_STATED, "no"),
-        "SELECT id, COUNT(*) OVER w FROM ticks WINDOW w AS (ORDER BY ts ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A+))",
+        "SELECT id, COUNT(*) OVER w FROM ticks "
+        "WINDOW w AS (ORDER BY ts ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A+))",
         "BAD_QUERY",
     ),
     Feature(

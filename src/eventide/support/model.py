@@ -52,6 +52,8 @@ class Refusal:
     example: str
     instead: str
     caps: tuple[tuple[str, int], ...] = ()
+    on_spark: bool = False
+    """Whether only Spark raises it."""
 
 
 def over_ticks(body: str) -> str:

@@ -44,9 +44,10 @@ _STATEMENT = (
     Refusal("UNKNOWN_TABLE", "a table that was not given", "SELECT * FROM tocks", "give it by name: et.sql(text, tocks=data)"),
     Refusal(
         "AMBIGUOUS_COLUMN",
-        "an input with two columns of one name",
-        "SELECT * FROM (SELECT *, 1 AS Price FROM ticks) MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n PATTERN (A))",
+        "on Spark, an input with two columns of one name",
+        "SELECT * FROM (SELECT *, 1 AS price FROM ticks) MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n PATTERN (A))",
         "rename one in a sub-query",
+        on_spark=True,
     ),
     Refusal(
         "VARIABLE_OUTSIDE_CLAUSE",
@@ -248,7 +249,8 @@ _EXPRESSIONS = (
     Refusal(
         "UNSUPPORTED_VALUE",
         "conditions on the match so far that read lists, structs or long decimals",
-        "SELECT * FROM (SELECT *, ARRAY(price) AS list FROM ticks) MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n PATTERN (A B) "
+        "SELECT * FROM (SELECT *, ARRAY(price) AS list FROM ticks) "
+        "MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n PATTERN (A B) "
         "DEFINE B AS B.list = A.list)",
         "convert the value",
     ),
@@ -271,7 +273,8 @@ _RUNS = (
     Refusal(
         "TOO_MANY_STEPS",
         "more steps of the search than max_steps, at run time",
-        "WITH n AS (SELECT a.id FROM ticks a, ticks b, ticks c, ticks d) SELECT * FROM n MATCH_RECOGNIZE (ORDER BY id MEASURES COUNT(*) AS n "
+        "WITH n AS (SELECT a.id FROM ticks a, ticks b, ticks c, ticks d) SELECT * FROM n "
+        "MATCH_RECOGNIZE (ORDER BY id MEASURES COUNT(*) AS n "
         "PATTERN (A+ B+ C) DEFINE C AS C.id > COUNT(A.*) + 1000000)",
         "compare neighbouring rows, add WITHIN, raise max_steps",
         (("max_steps", 0),),
@@ -279,7 +282,8 @@ _RUNS = (
     Refusal(
         "SUM_OVERFLOW",
         "a SUM that is too large for 64 bits, at run time",
-        "SELECT * FROM (SELECT *, 9223372036854775807 AS big FROM ticks) MATCH_RECOGNIZE (ORDER BY ts MEASURES SUM(A.big) AS n PATTERN (A+))",
+        "SELECT * FROM (SELECT *, 9223372036854775807 AS big FROM ticks) "
+        "MATCH_RECOGNIZE (ORDER BY ts MEASURES SUM(A.big) AS n PATTERN (A+))",
         "sum a double",
     ),
 )
