@@ -198,7 +198,8 @@ def _matcher(plan: RowPlan, searched: list[ConditionView]) -> Iterator[str]:
         yield f"the condition of {quote_variable(view.variable)} reads {joined(view.reads)}"
     yield f"a backward pass over the conditions on rows {mark}; no other move is tried"
     if plan.programs.merges:
-        keys = ["row", "place", *(["match number"] if plan.programs.counts_matches else [])]
+        keys = ["row", "place", *(["end of WITHIN"] if plan.within is not None else [])]
+        keys.extend(["match number"] if plan.programs.counts_matches else [])
         observed = ReadingNames(plan).observed()
         more = f" and {len(observed) - OBSERVED_SHOWN} more" if len(observed) > OBSERVED_SHOWN else ""
         yield f"equal states are merged on: {', '.join((*keys, *observed[:OBSERVED_SHOWN]))}{more}"

@@ -101,6 +101,17 @@ class DuckDialect(Dialect):
 
     name = "duckdb"
 
+    def sql(self, tree: exp.Expression) -> str:
+        """Return an expression in DuckDB's SQL."""
+        if tree.find(exp.Format) is not None:
+            # Spark's FORMAT_STRING has the rules of printf; sqlglot makes it DuckDB's FORMAT, which has others.
+            tree = tree.copy().transform(
+                lambda node: exp.Anonymous(this="printf", expressions=[node.this, *node.expressions])
+                if isinstance(node, exp.Format)
+                else node
+            )
+        return super().sql(tree)
+
     def micros(self, sql: str, kind: Kind) -> str:  # noqa: ARG002 - one function fits all kinds of time here
         """Return an expression for a time as microseconds since 1970."""
         return f"epoch_us({sql})"

@@ -57,7 +57,8 @@ FEATURES: tuple[Feature, ...] = (
         _YES,
         "WITH r AS (SELECT * FROM ticks MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts MEASURES COUNT(*) AS n PATTERN (A+))) "
         "SELECT r.n, m.top FROM r JOIN ticks "
-        "MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts MEASURES MAX(price) AS top PATTERN (A+)) AS m ON r.symbol = m.symbol ORDER BY m.top",
+        "MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY ts MEASURES MAX(price) AS top PATTERN (A+)) AS m "
+        "ON r.symbol = m.symbol ORDER BY m.top",
         _UNKNOWN,
     ),
     Feature(
@@ -66,7 +67,7 @@ FEATURES: tuple[Feature, ...] = (
         _YES,
         "SELECT id FROM ticks WHERE id IN "
         "(SELECT x FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(A.id) AS x PATTERN (A{3})))",
-        (NOT_STATED, NOT_STATED, NOT_STATED, "partly", NOT_STATED),
+        _UNKNOWN,
     ),
     Feature(
         _AROUND,

@@ -26,8 +26,8 @@ The standard is ISO/IEC 9075-2, feature R010. What the others have is taken from
 _REFUSALS_HEAD = """\
 ## Errors
 
-Each has a place in the text and a hint. These are all that reading, binding and running a statement with MATCH_RECOGNIZE can
-raise for its own text. Names that begin with MATCH_RECOGNIZE are those of Databricks where it has one for the same mistake.
+Each has a hint, and a place in the text where there is one. Names that begin with MATCH_RECOGNIZE are those of Databricks where
+it has one for the same mistake.
 """
 
 

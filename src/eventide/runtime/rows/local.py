@@ -41,8 +41,8 @@ class LocalRows:
     def recognize(self, plan: RowPlan, options: RowOptions) -> pa.Table:
         """Run a clause."""
         preparation = RowPreparation(plan, DIALECT)
-        in_order = not plan.partition and self._is_in_order(plan)
-        with self._connect() as connection:
+        in_order = not preparation.windowed and not plan.partition and self._is_in_order(plan)
+        with self._connect(numbered=not in_order) as connection:
             stage = RowStage(plan, preparation.keys, preparation.payload, options)
             with explained():
                 reader = connection.sql(_prepared(preparation, in_order=in_order)).to_arrow_reader(PREPARED_ROWS)
@@ -53,7 +53,7 @@ class LocalRows:
 
     def physical(self, plan: RowPlan) -> str:
         """Return DuckDB's plan of Prepare."""
-        with self._connect() as connection:
+        with self._connect(numbered=True) as connection:
             explained_rows = connection.execute(f"EXPLAIN {_prepared(RowPreparation(plan, DIALECT))}").fetchall()
         return "\n".join(str(row[-1]) for row in explained_rows)
 
@@ -78,7 +78,9 @@ class LocalRows:
             last = edges[0] if plan.query.order_by[0].descending else edges[1]
         return True
 
-    def _connect(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+    def _connect(self, *, numbered: bool = False) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        if not numbered:
+            return connected({"input": self._table})
         arrival = pa.array(np.arange(self._table.num_rows, dtype=np.int64))
         return connected({"input": self._table.append_column(ARRIVAL, arrival)})
 
@@ -91,8 +93,8 @@ def _is_number_or_time(kind: pa.DataType) -> bool:
 def _prepared(preparation: RowPreparation, *, in_order: bool = False) -> str:
     narrow = select_list(preparation.narrow(), DIALECT)
     behind = select_list(preparation.sorted(), DIALECT)
-    if in_order and not preparation.windowed:
-        return f"SELECT {behind} FROM (SELECT {narrow} FROM input)"
+    if in_order:
+        return f"SELECT {behind} FROM (SELECT {narrow} FROM (SELECT *, 0 AS {ARRIVAL} FROM input))"
     order = ", ".join([*(f"{key} ASC NULLS FIRST" for key in preparation.keys), *preparation.sort_keys()])
     return f"SELECT {behind} FROM (SELECT {narrow} FROM input) ORDER BY {order}"
 

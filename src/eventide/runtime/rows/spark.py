@@ -134,12 +134,12 @@ def _refuse_aggregate(total: Total, kind: st.DataType) -> None:
     if total.function in ("sum", "avg") and (not isinstance(kind, st.NumericType) or large):
         raise BindError(
             "TYPE_MISMATCH",
-            f"{total.function.upper()} adds numbers, {total.sql} is of the type {kind.simpleString()}.",
+            f"{total.function.upper()} adds numbers, {total.sql} is not one, or has too many digits.",
             hint=f"Convert it, for example CAST(x AS DOUBLE); decimals may have up to {LARGEST_EXACT_DECIMAL} digits.",
         )
     if isinstance(kind, st.ArrayType | st.MapType | st.StructType):
         raise BindError(
             "TYPE_MISMATCH",
-            f"{total.function.upper()} cannot compare {total.sql}, which is of the type {kind.simpleString()}.",
+            f"{total.function.upper()} cannot compare {total.sql}, which holds several values.",
             hint="Take a number, text or time out of it.",
         )

@@ -50,9 +50,9 @@ class RowStage:
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn all rows of a task into rows of the result."""
-        for block, offset in whole_partitions(batches, self._keys):
+        for block in whole_partitions(batches, self._keys):
             try:
-                yield from self._block(block, offset)
+                yield from self._block(block)
             except BudgetSpent:
                 raise LimitError(
                     "TOO_MANY_STEPS",
@@ -67,10 +67,11 @@ class RowStage:
             except BadSkip as skip:
                 raise self._bad_skip(skip) from None
 
-    def _block(self, block: pa.Table, offset: npt.NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-        batch, programs = self._batch(block, offset)
+    def _block(self, block: Block) -> Iterator[pa.RecordBatch]:
+        batch, programs = self._batch(block)
         matcher = RowPatternMatcher(self._plan.tables, programs, self._plan.skip, self._plan.skip_to, self._options.max_steps)
-        filler = RowFiller(self._plan, offset, [_combined(block, name) for name in self._payload])
+        filler = RowFiller(self._plan, block.offset, [block.column(name) for name in self._payload])
+        block.clear()
         found = matcher.find(batch)
         if self._plan.query.rows is RowsPerMatch.ALL_WITH_UNMATCHED:
             found = iter([_joined(list(found))])
@@ -87,32 +88,33 @@ class RowStage:
                 hint="Narrow the pattern, add WITHIN, or raise max_matches.",
             )
 
-    def _batch(self, block: pa.Table, offset: npt.NDArray[np.int64]) -> tuple[RowBatch, RowPrograms]:
-        rows = block.num_rows
+    def _batch(self, block: Block) -> tuple[RowBatch, RowPrograms]:
+        rows, offset = block.rows, block.offset
         plan = self._plan
         values = np.zeros((len(plan.values), rows), np.int64)
         valid = np.zeros((len(plan.values), rows), np.uint8)
         texts: dict[int, pa.Array] = {}
         for number, value in enumerate(plan.values):
-            column = _combined(block, f"v{number}")
-            valid[number] = column.is_valid().to_numpy(zero_copy_only=False)
+            target = values[number].view(np.float64) if value.encoding is Encoding.FLOAT else values[number]
+            for begin, chunk in block.chunks(f"v{number}"):
+                end = begin + len(chunk)
+                valid[number, begin:end] = chunk.is_valid().to_numpy(zero_copy_only=False)
+                if value.encoding is not Encoding.CODE:
+                    target[begin:end] = chunk.fill_null(0).to_numpy(zero_copy_only=False)
             if value.encoding is Encoding.CODE:
-                texts[number] = column
-            elif value.encoding is Encoding.FLOAT:
-                doubles = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64)
-                values[number] = doubles.view(np.int64)
-            else:
-                values[number] = column.fill_null(0).to_numpy(zero_copy_only=False)
+                texts[number] = block.column(f"v{number}")
         programs = plan.programs
         if texts or plan.text_constants:
             programs = self._with_codes(texts, values)
         horizon = np.zeros(0, np.int64)
         if plan.within is not None:
-            time = _combined(block, "t")
+            time = block.column("t")
             known = time.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
             micros = np.ascontiguousarray(time.fill_null(0).to_numpy(zero_copy_only=False))
             horizon = horizon_of(micros, known, offset, plan.within)
-        mask = _combined(block, "m").to_numpy(zero_copy_only=False).astype(np.int64)
+        mask = np.empty(rows, np.int64)
+        for begin, chunk in block.chunks("m"):
+            mask[begin : begin + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
         for bit, condition in enumerate(plan.bits):
             if condition.program is not None:
                 marked = mark_rows(condition.program.code, programs.constants, values, valid, offset)
@@ -157,10 +159,38 @@ class RowStage:
         )
 
 
-def whole_partitions(
-    batches: Iterator[pa.RecordBatch], keys: Sequence[str]
-) -> Iterator[tuple[pa.Table, npt.NDArray[np.int64]]]:
-    """Gather batches to blocks of whole partitions, each with the borders of its partitions."""
+class Block:
+    """The rows of whole partitions; cleared once its columns are taken, so that they are not held twice."""
+
+    def __init__(self, parts: list[pa.RecordBatch], keys: Sequence[str]) -> None:
+        self._table: pa.Table | None = pa.Table.from_batches(parts)
+        # The caller's list would keep the rows alive.
+        parts.clear()
+        self.rows = self._table.num_rows
+        borders = np.flatnonzero(changes(self._table.select(list(keys)))) + 1 if keys else np.zeros(0, np.int64)
+        self.offset: npt.NDArray[np.int64] = np.concatenate([[0], borders, [self.rows]]).astype(np.int64)
+
+    def chunks(self, name: str) -> Iterator[tuple[int, pa.Array]]:
+        """Yield the pieces of a column with their first rows."""
+        assert self._table is not None
+        begin = 0
+        for chunk in self._table.column(name).chunks:
+            yield begin, chunk
+            begin += len(chunk)
+
+    def column(self, name: str) -> pa.Array:
+        """Return a column in one piece."""
+        assert self._table is not None
+        column = self._table.column(name).combine_chunks()
+        return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+    def clear(self) -> None:
+        """Let the rows go."""
+        self._table = None
+
+
+def whole_partitions(batches: Iterator[pa.RecordBatch], keys: Sequence[str]) -> Iterator[Block]:
+    """Gather batches to blocks of whole partitions."""
     held: list[pa.RecordBatch] = []
     rows = 0
     border: tuple[int, int] | None = None
@@ -176,9 +206,9 @@ def whole_partitions(
             held = [held[number].slice(row), *held[number + 1 :]]
             rows = sum(part.num_rows for part in held)
             border = None
-            yield _block(done, keys)
+            yield Block(done, keys)
     if held:
-        yield _block(held, keys)
+        yield Block(held, keys)
 
 
 def _last_border(held: list[pa.RecordBatch], keys: Sequence[str]) -> tuple[int, int] | None:
@@ -194,17 +224,6 @@ def _last_border(held: list[pa.RecordBatch], keys: Sequence[str]) -> tuple[int, 
         if changes(pa.concat_tables([pa.Table.from_batches([last]).select(list(keys)), newest.slice(0, 1)])).any():
             return len(held) - 1, 0
     return None
-
-
-def _block(parts: list[pa.RecordBatch], keys: Sequence[str]) -> tuple[pa.Table, npt.NDArray[np.int64]]:
-    table = pa.Table.from_batches(parts)
-    borders = np.flatnonzero(changes(table.select(list(keys)))) + 1 if keys else np.zeros(0, np.int64)
-    return table, np.concatenate([[0], borders, [table.num_rows]]).astype(np.int64)
-
-
-def _combined(table: pa.Table, name: str) -> pa.Array:
-    column = table.column(name).combine_chunks()
-    return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _joined(parts: list[Matches]) -> Matches:
