@@ -27,10 +27,17 @@ def test_the_example_with_the_builder_finds_the_three_calls_of_bob():
     assert run_example("builder.py").count("bob") >= 1
 
 
+def test_the_example_in_sql_finds_every_planted_burst():
+    found, planted = (int(part.split()[0]) for part in run_example("match_recognize.py").splitlines()[-1].split(", "))
+    assert found >= planted > 0
+
+
 @pytest.mark.spark
 def test_the_example_on_spark_shows_rising_runs():
     assert "steps" in run_example("spark_batch.py")
 
 
 def test_every_example_is_run_by_a_test():
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {"local_arrow.py", "builder.py", "spark_batch.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {"local_arrow.py", "builder.py", "match_recognize.py", "spark_batch.py"}
+    run = (EXAMPLES / "match_recognize.py").read_text(encoding="utf-8")
+    assert all(path.name in run for path in EXAMPLES.glob("*.sql"))

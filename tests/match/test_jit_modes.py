@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+import eventide as et
 from match.building import matches_of, plan_of, prepare, stream
 
 NOWHERE = "/dev/null/nowhere"
@@ -22,6 +24,12 @@ QUERIES = [
     ("SELECT b WHERE A ; B+ AS b ; C WITHIN 7 events", "runs"),
     ("SELECT * WHERE A AS a ; B AS b FILTER a.v <= b.v PARTITION BY key CONSUME BY PARTITION", "runs"),
 ]
+ROW_CLAUSES = [
+    "MEASURES COUNT(*) AS n, MIN(v) AS low PATTERN (A B+ C?) DEFINE B AS B.v > PREV(B.v), C AS C.v < PREV(C.v)",
+    "MEASURES SUM(B.v) AS s ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A (B | C)*?) DEFINE B AS B.v > A.v, C AS COUNT(C.*) < 2",
+    "MEASURES LAST(A.v, 1) AS w AFTER MATCH SKIP TO NEXT ROW PATTERN (A+ B) DEFINE A AS SUM(A.v) < 6, B AS B.v >= FIRST(A.v)",
+    "MEASURES MATCH_NUMBER() AS m, CLASSIFIER() AS c PATTERN (A+ B+) WITHIN INTERVAL 3 SECONDS DEFINE B AS B.v = LAST(A.v)",
+]
 SCRIPT = "import json; from match.test_jit_modes import answers; print(json.dumps(answers()))"
 
 
@@ -29,7 +37,15 @@ def answers():
     """Run all queries over one small stream, cut in two."""
     events = stream("abacbbdcabcb", v=[1, 2, 1, 3, 1, 2, 2, 1, 1, 2, 3, 1], keys=[1, 1, 2, 1, 2, 2, 1, 2, 1, 2, 2, 1])
     plans = [plan_of(text, matcher) for text, matcher in QUERIES]
-    return [matches_of(plan, prepare(plan, events).cut(4)) for plan in plans]
+    return [matches_of(plan, prepare(plan, events).cut(4)) for plan in plans] + row_answers()
+
+
+def row_answers():
+    """Run row patterns over one small table."""
+    v = [1, 2, 1, 3, 1, 2, 2, 1, 1, 2, 3, 1]
+    rows = pa.table({"ts": pa.array(range(len(v)), pa.timestamp("s")), "k": [1, 2] * 6, "v": v})
+    texts = [f"SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts {clause})" for clause in ROW_CLAUSES]
+    return [[list(map(str, row.values())) for row in et.sql(text, t=rows).to_pylist()] for text in texts]
 
 
 def elsewhere(script=SCRIPT, **environment):

@@ -40,7 +40,9 @@ WRONG = read_cases()
 
 
 @pytest.mark.filterwarnings("ignore::eventide.errors.EventideWarning")
-@pytest.mark.parametrize(("text", "message"), WRONG, ids=[(text.splitlines()[1:2] or [text])[0].strip()[:80] for text, _ in WRONG])
+@pytest.mark.parametrize(
+    ("text", "message"), WRONG, ids=[(text.splitlines()[1:2] or [text])[0].strip()[:80] for text, _ in WRONG]
+)
 def test_a_clause_that_does_not_fit_is_explained(text, message):
     with pytest.raises(EventideError) as caught:
         et.sql(text, ticks=TICKS)

@@ -114,7 +114,9 @@ class ExpressionMaker:
         if chance < 0.3:
             return self.navigated(rng.choice(("ok", "ts", "day")))
         if chance < 0.33:
-            return self._semantics(f"{rng.choice(('MIN', 'MAX', 'COUNT'))}({self._variable()}{rng.choice(('ok', 'ts', 'day', 's', 'd'))})")
+            return self._semantics(
+                f"{rng.choice(('MIN', 'MAX', 'COUNT'))}({self._variable()}{rng.choice(('ok', 'ts', 'day', 's', 'd'))})"
+            )
         if chance < 0.36:
             return f"CASE {self.number()} WHEN {rng.randint(0, 2)} THEN {self.text()} ELSE {self.text()} END"
         return self.number(2)
@@ -156,7 +158,9 @@ class ExpressionMaker:
             return self.classifier()
         if chance < 0.5:
             variable = self._variable()
-            return self.rng.choice((f"({variable}s || '-')", f"CONCAT({variable}s, {variable}s)", f"COALESCE({variable}s, 'none')"))
+            return self.rng.choice(
+                (f"({variable}s || '-')", f"CONCAT({variable}s, {variable}s)", f"COALESCE({variable}s, 'none')")
+            )
         if chance < 0.58:
             return self._semantics(f"{self.rng.choice(('MIN', 'MAX'))}({self._variable()}s)")
         return self.navigated("s")
@@ -210,7 +214,9 @@ class ExpressionMaker:
             counted = rng.choice((f"{variable}*", "*", f"{variable}v", f"{variable}s", f"{variable}ok"))
             return self._semantics(f"COUNT({counted})")
         column = rng.choice(("v", "v", "u", "w", "d"))
-        value = rng.choice((f"{variable}{column}",) * 4 + (f"{variable}{column} * 2", f"{variable}v + {variable}u", f"LENGTH({variable}s)"))
+        value = rng.choice(
+            (f"{variable}{column}",) * 4 + (f"{variable}{column} * 2", f"{variable}v + {variable}u", f"LENGTH({variable}s)")
+        )
         return self._semantics(f"{rng.choice(('SUM', 'AVG', 'MIN', 'MAX'))}({value})")
 
     def _function_of_row(self) -> str:

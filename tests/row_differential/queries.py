@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from row_differential.expressions import ExpressionMaker
-from row_differential.patterns import make_pattern, simpler_patterns, to_text
 from sqlglot import exp
 
 from eventide.errors import EventideError
 from eventide.pattern.rows import Exclusion, Permutation, Repetition, RowPattern, RowQuery, primary_variables, walk_rows
 from eventide.syntax.statement import parse_statement
+from row_differential.expressions import ExpressionMaker
+from row_differential.patterns import make_pattern, simpler_patterns, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +113,11 @@ def make_trial(rng: Random, *, zero_division: bool = True) -> Trial:
     alone = rng.random() < 0.06
     maker = ExpressionMaker(rng, variables or ("A",), names, zero_division=zero_division)
     # Without variables nothing but the columns of all rows can be read.
-    measures = tuple(maker.measure() for _ in range(rng.randint(1, 5))) if variables else ("MATCH_NUMBER()", "COUNT(*)", "v", "CLASSIFIER()")
+    measures = (
+        tuple(maker.measure() for _ in range(rng.randint(1, 5)))
+        if variables
+        else ("MATCH_NUMBER()", "COUNT(*)", "v", "CLASSIFIER()")
+    )
     order = rng.choice(TIMED_ORDERS if timed else ORDERS)
     unit = "DAY" if order[:1] == ("day",) else "SECOND"
     return Trial(

@@ -64,7 +64,9 @@ def make_rows(rng: Random, case: int, longest: int) -> list[Row]:
                 "v": None if missing and rng.random() < 0.5 else value,
                 "w": None if missing and rng.random() < 0.5 else rng.choice(doubles),
                 "d": None if missing and rng.random() < 0.5 else Decimal(rng.choice(("-1.50", "0.00", "0.50", "1.00", "2.25"))),
-                "s": None if missing and rng.random() < 0.5 else rng.choice(("p", "q", "q", "", "A", "Bb", "é", "\U0001f600", "\uffee")),
+                "s": None
+                if missing and rng.random() < 0.5
+                else rng.choice(("p", "q", "q", "", "A", "Bb", "é", "\U0001f600", "\uffee")),
                 "ok": None if missing and rng.random() < 0.5 else rng.random() < 0.6,
             }
         )

@@ -6,11 +6,11 @@ import warnings
 
 import pyarrow as pa
 import pytest
-from row_differential.checking import comparable
 
 import eventide as et
 from eventide.reference import recognize
 from eventide.syntax.statement import parse_statement
+from row_differential.checking import comparable
 
 CASES = {
     "a function of a row of another variable is null where that variable has no row": (

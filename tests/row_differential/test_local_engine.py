@@ -5,13 +5,14 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+
 from row_differential.checking import Tally, Way, check
 from row_differential.queries import make_trial
 
 BATCHES = 40
 CASES_OF_A_BATCH = 500
-TABLES_OF_A_CLAUSE = 40
-FEWEST_ROWS = 500
+TABLES_OF_A_CLAUSE = 25
+FEWEST_ROWS = 200
 """A batch with fewer would say that the generator no longer makes clauses that find something."""
 
 

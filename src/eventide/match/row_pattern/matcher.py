@@ -111,7 +111,8 @@ class RowPatternMatcher:
         within = len(batch.horizon) > 0
         sets, at = np.zeros((1, 1), np.uint64), np.zeros(0, np.int32)
         if not within:
-            sets, at = completable(self.tables, batch.mask, batch.offset)
+            with _hashing():
+                sets, at = completable(self.tables, batch.mask, batch.offset)
         rows = Input(
             batch.offset, batch.mask, batch.horizon, sets, at, batch.values, batch.values.view(np.float64), batch.valid
         )
@@ -125,9 +126,10 @@ class RowPatternMatcher:
         status = PAUSE
         while status != DONE:
             if self.searches:
-                status = recognize_search(
-                    self.tables, self.programs, rows, self.skip, self.skip_to, state, output, scratch, budget
-                )
+                with _hashing():
+                    status = recognize_search(
+                        self.tables, self.programs, rows, self.skip, self.skip_to, state, output, scratch, budget
+                    )
             else:
                 status = recognize_rows(self.tables, rows, self.skip, self.skip_to, state, output)
             self._refuse(status, int(state[ROW]))
@@ -157,6 +159,11 @@ class RowPatternMatcher:
             failed,
             kept,
         )
+
+
+def _hashing() -> np.errstate:
+    # Hashes wrap around, which plain Python (without the compiler) would warn about.
+    return np.errstate(over="ignore")
 
 
 def _with_more_memory(scratch: Scratch) -> Scratch:
