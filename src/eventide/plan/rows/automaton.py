@@ -162,8 +162,9 @@ class _Builder:
     def _closure(self, entry: int, *, first: bool) -> tuple[int, ...]:
         """Return the moves behind an instruction, in the order of preferment.
 
-        The key of what was visited holds the loops that were entered without taking a row and whether `$` was passed: ways on
-        from the same key are the same, and those found first are preferred.
+        The key of what was visited holds the loops around it that were entered without taking a row, and whether `$` was passed:
+        ways on from the same key are the same, and those found first are preferred. A loop that was left is forgotten, so that
+        there are no more keys for a place than loops around it.
         """
         found: dict[int, None] = {}
         visited: set[tuple[int, frozenset[int], bool]] = set()
@@ -187,10 +188,12 @@ class _Builder:
                 pending.append((node.ways[0], loops, True))
             elif node.loop and number in loops:
                 # A round that took no row is the last one.
-                pending.append((node.leave, loops, at_end))
+                pending.append((node.leave, loops - {number}, at_end))
+            elif node.loop:
+                entered = loops | {number}
+                pending.extend((way, loops if way == node.leave else entered, at_end) for way in reversed(node.ways))
             else:
-                inside = loops | {number} if node.loop else loops
-                pending.extend((way, inside, at_end) for way in reversed(node.ways))
+                pending.extend((way, loops, at_end) for way in reversed(node.ways))
         self._moves += len(found)
         if self._moves > MOST_MOVES:
             raise BindError(
