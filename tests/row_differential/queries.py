@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from eventide.errors import EventideError
-from eventide.pattern.rows import Exclusion, Permutation, Repetition, RowPattern, RowQuery, primary_variables, walk_rows
+from eventide.pattern.rows import Permutation, Repetition, RowPattern, RowQuery, primary_variables, walk_rows
 from eventide.syntax.statement import parse_statement
 from row_differential.expressions import ExpressionMaker
 from row_differential.patterns import make_pattern, simpler_patterns, to_text
@@ -180,7 +180,7 @@ def simpler_trials(trial: Trial) -> Iterator[Trial]:
             rest = (parts[:number], parts[number + 1 :])
             if len(parts) > 1:
                 yield replace(trial, definitions=(*others[0], (variable, (*rest[0], *rest[1])), *others[1]))
-            for smaller in _simpler_expressions(trial, place, number, part):
+            for smaller in _simpler_conditions(trial, variable, part):
                 yield replace(trial, definitions=(*others[0], (variable, (*rest[0], smaller, *rest[1])), *others[1]))
     for pattern in simpler_patterns(trial.pattern):
         yield _without_missing(replace(trial, pattern=pattern))
@@ -205,12 +205,11 @@ def _without_missing(trial: Trial) -> Trial:
     return replace(trial, definitions=tuple(item for item in trial.definitions if item[0] in variables))
 
 
-def _simpler_expressions(trial: Trial, place: int, number: int, part: str) -> Iterator[str]:
+def _simpler_conditions(trial: Trial, variable: str, condition: str) -> Iterator[str]:
     try:
-        tree = replace(trial, definitions=((trial.definitions[place][0], (part,)),)).query.definitions[0].condition.tree
+        tree = replace(trial, definitions=((variable, (condition,)),)).query.definitions[0].condition.tree
     except EventideError:
         return
-    del number
     yield from _smaller_trees(tree)
 
 
@@ -231,8 +230,3 @@ def _smaller_trees(tree: exp.Expression) -> Iterator[str]:
             target = list(holder.this.walk())[index]
             target.replace(child.copy())
             yield holder.this.sql(dialect="spark")
-
-
-def has_exclusion(pattern: RowPattern) -> bool:
-    """Return whether a pattern leaves rows out."""
-    return any(isinstance(part, Exclusion) for part in walk_rows(pattern))

@@ -18,6 +18,16 @@ CASES = {
         {"id": [0, 1, 2, 3], "v": [2, 5, 1, 7]},
         [(0, None, 2), (1, 5, 5)],
     ),
+    "LEAST of three values stands in a condition on the match so far": (
+        "MEASURES COUNT(*) AS n PATTERN (A+) DEFINE A AS LEAST(v, 7, 5) < SUM(v)",
+        {"id": [0, 1, 2, 3], "v": [3, 6, 2, 0]},
+        [(3,)],
+    ),
+    "loops that take no row are many when they are written out, and soon planned": (
+        "MEASURES MATCH_NUMBER() AS n, COUNT(B.*) AS b PATTERN (((() | B{2,} C) | (B | ())+){1,33})",
+        {"id": [0, 1]},
+        [(1, 0), (2, 0)],
+    ),
     "MIN and MAX order text": (
         "MEASURES MIN(s) AS least, MAX(s) AS most PATTERN (A+)",
         {"id": [0, 1, 2, 3], "s": ["q", None, "Bb", ""]},

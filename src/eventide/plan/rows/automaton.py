@@ -32,7 +32,7 @@ ACCEPT = -1
 ACCEPT_AT_END = -2
 LARGEST = 20_000
 """Positions; more would come from bounds or permutations that nobody means."""
-MOST_MOVES = 4_000_000
+MOST_MOVES = 1_000_000
 
 
 @dataclass(frozen=True)
