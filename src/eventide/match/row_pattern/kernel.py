@@ -191,97 +191,6 @@ def clear_registers(registers, reals, set_base, sum_base):
 
 
 @kernel
-def search(
-    tables, programs, rows, start, first, begin, end, limit, number, earliest, base, path, place, scratch, steps, budget, stack
-):
-    """Try mappings in the order of preferment; returns (length or NO_MATCH, status, steps)."""
-    firsts, moves, bit, program, variable = tables.first, tables.move, tables.bit, tables.program, tables.variable
-    mask, at, sets, values, floats, valid = rows.mask, rows.at, rows.sets, rows.values, rows.floats, rows.valid
-    choice, registers, reals = scratch.choice, scratch.registers, scratch.reals
-    failed, kept, merges = scratch.failed, scratch.kept, programs.merges
-    # Taken out of the tuples once: in the loop, each call would count references to each of them.
-    set_has, set_base, set_firsts, set_lasts = programs.set_has, programs.set_base, programs.set_firsts, programs.set_lasts
-    sum_set, sum_op, sum_column, sum_base = programs.sum_set, programs.sum_op, programs.sum_column, programs.sum_base
-    code, code_first, constants, label_code = programs.code, programs.first, programs.constants, programs.label_code
-    watch, live, counts_matches = programs.watch, programs.live, programs.counts_matches
-    wholes, stack_reals, nulls = stack
-    # Views made in the loop would keep the references of all arguments alive, too.
-    real_constants, real_bits = constants.view(np.float64), reals.view(np.int64)
-    clear_registers(registers, reals, set_base, sum_base)
-    room = path.shape[0] - place
-    # One type for all arguments: a kernel is compiled again for every mix of integer types.
-    length = np.int64(0)
-    state = np.int64(first)
-    choice[0] = firsts[first]
-    while True:
-        row = start + length
-        advanced = False
-        while choice[length] < firsts[state + 1]:
-            move = np.int64(moves[choice[length]])
-            choice[length] += 1
-            if move < 0:
-                if move == ACCEPT or row == end:
-                    return length, DONE, steps
-                continue
-            if not takes(bit, mask, move, row, end, limit, at, sets, earliest, base):
-                continue
-            steps += 1
-            if steps > budget:
-                return NO_MATCH, BUDGET, steps
-            if length == room:
-                return NO_MATCH, ROOM_FOR_ROWS, steps
-            if length + 2 > choice.shape[0]:
-                return NO_MATCH, ROOM_FOR_DEPTH, steps
-            path[place + length] = move
-            fits = add_row(
-                set_has, set_base, set_firsts, set_lasts, sum_set, sum_op,
-                sum_column, sum_base, np.int64(variable[move]), row, registers, reals, length, values, floats,
-                valid,
-            )  # fmt: skip
-            if not fits:
-                return NO_MATCH, OVERFLOW, steps
-            condition = np.int64(program[move])
-            if condition >= 0 and not row_holds(
-                code, code_first, constants, real_constants, set_has, set_base, sum_base,
-                label_code, variable, condition, row, start, begin, end, number, path, place, registers, reals,
-                length + 1, values, floats, valid, wholes, stack_reals, nulls,
-            ):  # fmt: skip
-                continue
-            if merges and kept[0] > 0:
-                one, two = observed(
-                    watch, live, counts_matches, set_has, set_base,
-                    sum_base, label_code, variable, move, row, start, begin, end, limit, number, path,
-                    place, registers, real_bits, length + 1, values, valid,
-                )  # fmt: skip
-                if remembers(failed, kept, one, two) >= 0:
-                    continue
-            length += 1
-            state = move
-            choice[length] = firsts[move]
-            advanced = True
-            break
-        if advanced:
-            continue
-        if length == 0:
-            return NO_MATCH, DONE, steps
-        length -= 1
-        if merges:
-            if 2 * kept[0] >= failed.shape[0]:
-                if failed.shape[0] < LARGEST_MEMORY:
-                    return NO_MATCH, ROOM_FOR_MEMORY, steps
-                forget(kept)
-            # The registers of the step that led nowhere are still there.
-            one, two = observed(
-                watch, live, counts_matches, set_has, set_base,
-                sum_base, label_code, variable, state, row - 1, start, begin, end, limit, number, path,
-                place, registers, real_bits, length + 1, values, valid,
-            )  # fmt: skip
-            remember(failed, kept, one, two)
-            kept[2] = max(kept[2], row)
-        state = np.int64(path[place + length - 1]) if length > 0 else np.int64(first)
-
-
-@kernel
 def next_start(variable, skip, skip_to, start, length, path, place):
     """Return (row where the search goes on, status) behind a match that mapped rows."""
     if skip == SKIP_PAST_LAST:
@@ -391,40 +300,125 @@ def recognize_rows(tables, rows, skip, skip_to, state, output):
 
 @kernel
 def recognize_search(tables, programs, rows, skip, skip_to, state, output, scratch, budget):
-    """Do the same with conditions on the match so far. It is a kernel of its own, for it takes far longer to compile."""
-    starts = np.int64(tables.first.shape[0] - 3)
-    stack = (np.zeros(STACK, np.int64), np.zeros(STACK), np.zeros(STACK, np.int64))
+    """Do the same with conditions on the match so far: try mappings in the order of preferment.
+
+    It is a kernel of its own, for it takes far longer to compile. Arrays are taken out of their tuples once; in the loop, or
+    handed to a function for each start, references to all of them would be counted each time.
+    """
+    firsts, moves, bit, program, variable = tables.first, tables.move, tables.bit, tables.program, tables.variable
+    offset, mask, horizon, sets, at = rows.offset, rows.mask, rows.horizon, rows.sets, rows.at
+    values, floats, valid = rows.values, rows.floats, rows.valid
+    choice, registers, reals = scratch.choice, scratch.registers, scratch.reals
+    failed, kept, merges = scratch.failed, scratch.kept, programs.merges
+    set_has, set_base, set_firsts, set_lasts = programs.set_has, programs.set_base, programs.set_firsts, programs.set_lasts
+    sum_set, sum_op, sum_column, sum_base = programs.sum_set, programs.sum_op, programs.sum_column, programs.sum_base
+    code, code_first, constants, label_code = programs.code, programs.first, programs.constants, programs.label_code
+    watch, live, counts_matches = programs.watch, programs.live, programs.counts_matches
+    wholes, stack_reals, nulls = np.zeros(STACK, np.int64), np.zeros(STACK), np.zeros(STACK, np.int64)
+    real_constants, real_bits = constants.view(np.float64), reals.view(np.int64)
+    path = output.path
     earliest = np.empty((0, 1), np.int32)
-    while state[PARTITION] < rows.offset.shape[0] - 1:
-        begin = rows.offset[state[PARTITION]]
-        end = rows.offset[state[PARTITION] + 1]
+    starts = np.int64(firsts.shape[0] - 3)
+    while state[PARTITION] < offset.shape[0] - 1:
+        begin = offset[state[PARTITION]]
+        end = offset[state[PARTITION] + 1]
         base = begin
         behind = np.int64(-1)
         while state[ROW] < end:
             start = state[ROW]
             first = starts if start > begin else starts + 1
             limit = np.int64(0)
-            if rows.horizon.shape[0] > 0:
-                limit = rows.horizon[start]
+            if horizon.shape[0] > 0:
+                limit = horizon[start]
                 if start >= behind:
                     behind, earliest = stretch(tables, rows, start, end)
                     base = start
-            if not completes(first, start, end, limit, rows.at, rows.sets, earliest, base):
+            if not completes(first, start, end, limit, at, sets, earliest, base):
                 state[ROW] += 1
                 continue
             if state[MATCHES] == output.start.shape[0]:
                 return ROOM_FOR_MATCHES
-            length, status, steps = search(
-                tables, programs, rows, start, first, begin, end, limit, state[NUMBER] + 1, earliest, base,
-                output.path, state[MAPPED], scratch, state[STEPS], budget, stack,
-            )  # fmt: skip
-            state[STEPS] = steps
-            if status != DONE:
-                return status
+            clear_registers(registers, reals, set_base, sum_base)
+            if kept[2] < start:
+                # No failed step is ahead; without any, steps need not be looked up.
+                forget(kept)
+            number = state[NUMBER] + 1
+            place = state[MAPPED]
+            room = path.shape[0] - place
+            # One type for all arguments: a kernel is compiled again for every mix of integer types.
+            length = np.int64(0)
+            current = np.int64(first)
+            choice[0] = firsts[first]
+            searching = True
+            while searching:
+                row = start + length
+                advanced = False
+                while choice[length] < firsts[current + 1]:
+                    move = np.int64(moves[choice[length]])
+                    choice[length] += 1
+                    if move < 0:
+                        if move == ACCEPT or row == end:
+                            searching = False
+                            break
+                        continue
+                    if not takes(bit, mask, move, row, end, limit, at, sets, earliest, base):
+                        continue
+                    state[STEPS] += 1
+                    if state[STEPS] > budget:
+                        return BUDGET
+                    if length == room:
+                        return ROOM_FOR_ROWS
+                    if length + 2 > choice.shape[0]:
+                        return ROOM_FOR_DEPTH
+                    path[place + length] = move
+                    fits = add_row(
+                        set_has, set_base, set_firsts, set_lasts, sum_set, sum_op, sum_column, sum_base,
+                        np.int64(variable[move]), row, registers, reals, length, values, floats, valid,
+                    )  # fmt: skip
+                    if not fits:
+                        return OVERFLOW
+                    condition = np.int64(program[move])
+                    if condition >= 0 and not row_holds(
+                        code, code_first, constants, real_constants, set_has, set_base, sum_base, label_code, variable,
+                        condition, row, start, begin, end, number, path, place, registers, reals, length + 1, values, floats,
+                        valid, wholes, stack_reals, nulls,
+                    ):  # fmt: skip
+                        continue
+                    if merges and kept[0] > 0:
+                        one, two = observed(
+                            watch, live, counts_matches, set_has, set_base, sum_base, label_code, variable, move, row, start,
+                            begin, end, limit, number, path, place, registers, real_bits, length + 1, values, valid,
+                        )  # fmt: skip
+                        if remembers(failed, kept, one, two) >= 0:
+                            continue
+                    length += 1
+                    current = move
+                    choice[length] = firsts[move]
+                    advanced = True
+                    break
+                if advanced or not searching:
+                    continue
+                if length == 0:
+                    length = np.int64(NO_MATCH)
+                    break
+                length -= 1
+                if merges:
+                    if 2 * kept[0] >= failed.shape[0]:
+                        if failed.shape[0] < LARGEST_MEMORY:
+                            return ROOM_FOR_MEMORY
+                        forget(kept)
+                    # The registers of the step that led nowhere are still there.
+                    one, two = observed(
+                        watch, live, counts_matches, set_has, set_base, sum_base, label_code, variable, current, row - 1, start,
+                        begin, end, limit, number, path, place, registers, real_bits, length + 1, values, valid,
+                    )  # fmt: skip
+                    remember(failed, kept, one, two)
+                    kept[2] = max(kept[2], row)
+                current = np.int64(path[place + length - 1]) if length > 0 else np.int64(first)
             if length == NO_MATCH:
                 state[ROW] += 1
                 continue
-            status = put_match(tables.variable, skip, skip_to, state, output, start, length)
+            status = put_match(variable, skip, skip_to, state, output, start, length)
             if status != DONE:
                 return status
         leave_partition(state, end)
