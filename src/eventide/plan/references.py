@@ -49,9 +49,13 @@ def conjuncts(tree: exp.Expression) -> Iterator[exp.Expression]:
             yield current
 
 
-def span_of(node: exp.Expr) -> Span | None:
-    """Return the place of a node in the query text, from the names it holds."""
-    starts = [(part.meta["start"], part.meta["end"] + 1) for part in node.walk() if "start" in part.meta]
+def span_of(node: exp.Expr, *, with_calls: bool = False) -> Span | None:
+    """Return the place of a node in the query text, from the identifiers it holds, and the names of functions if asked."""
+    starts = [
+        (part.meta["start"], part.meta["end"] + 1)
+        for part in node.walk()
+        if "start" in part.meta and (with_calls or isinstance(part, exp.Identifier))
+    ]
     if not starts:
         return None
     return Span(min(start for start, _ in starts), max(end for _, end in starts))

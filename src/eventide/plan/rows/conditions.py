@@ -141,9 +141,12 @@ class Definitions:
         text = self.names.text
         refuse_totals(taken, self.names, self.describe)
         probe = probe_of(taken)
-        require_boolean(taken.source, check_kinds(probe, self.names.schema, text), text)
-        kind = describe_at(self.describe, [probe], text, taken.source)[0]
-        require_boolean(taken.source, None if kind is Kind.OTHER else kind, text)
+        try:
+            require_boolean(taken.source, check_kinds(probe, self.names.schema, text), text)
+            kind = describe_at(self.describe, [probe], text, taken.source)[0]
+            require_boolean(taken.source, None if kind is Kind.OTHER else kind, text)
+        except BindError as error:
+            raise self.names.error(error.condition, error.message, taken.source, error.hint or "") from None
 
     def _add_bit(self, definition: Definition, parts: list[Taken]) -> None:
         neighbours: dict[Neighbour, int] = {}
@@ -211,7 +214,7 @@ class Definitions:
 
     def _written(self, node: exp.Expression) -> str:
         """Return what the user wrote."""
-        span = span_of(node)
+        span = span_of(node, with_calls=True)
         text = self.names.text
         return node.sql(dialect="spark") if span is None or text is None else " ".join(text[span.start : span.end].split())
 
@@ -230,7 +233,7 @@ class Definitions:
                 "UNSUPPORTED_VALUE",
                 f"Conditions on the match so far cannot read {sql}, its type is not a number, text, time or truth value.",
                 text=self.names.text,
-                span=span_of(source),
+                span=span_of(source, with_calls=True),
                 hint="Convert it, for example CAST(x AS DOUBLE); decimals may have up to 15 digits.",
             )
         self.columns.append(ValueColumn(tree, sql, kind))

@@ -126,7 +126,7 @@ class Names:
     def error(self, condition: str, message: str, node: exp.Expr | None, hint: str, span: Span | None = None) -> BindError:
         """Return an error at the place of a node."""
         return BindError(
-            condition, message, text=self.text, span=span or (None if node is None else span_of(node)), hint=hint
+            condition, message, text=self.text, span=span or (None if node is None else span_of(node, with_calls=True)), hint=hint
         )
 
 
