@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from eventide.errors import BindError, DataError
 from eventide.plan.output import Slot, SlotKind
+from eventide.runtime.ordering import from_ordered, to_ordered
 
 if TYPE_CHECKING:
     from eventide.match.enumeration import Found
@@ -191,18 +192,12 @@ def _take(payload: pa.Table, name: str, rows: pa.Array) -> pa.Array:
 def _as_ordered(values: pa.Array) -> pa.Array:
     """Return doubles as integers in the same order, NaN above all; nulls stay."""
     doubles = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
-    bits = np.where(np.isnan(doubles), np.nan, doubles + 0.0).view(np.int64)
-    return pa.array(_flipped(bits), mask=values.is_null().to_numpy(zero_copy_only=False))
+    return pa.array(to_ordered(doubles), mask=values.is_null().to_numpy(zero_copy_only=False))
 
 
 def _from_ordered(values: pa.Array) -> pa.Array:
-    bits = _flipped(values.fill_null(0).to_numpy(zero_copy_only=False))
-    return pa.array(bits.view(np.float64), mask=values.is_null().to_numpy(zero_copy_only=False))
-
-
-def _flipped(bits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Turn the bits of doubles into ordered integers, and back: negative ones count down."""
-    return np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
+    doubles = from_ordered(values.fill_null(0).to_numpy(zero_copy_only=False))
+    return pa.array(doubles, mask=values.is_null().to_numpy(zero_copy_only=False))
 
 
 def _whole_numbers(values: pa.Array) -> pa.Array:

@@ -19,6 +19,7 @@ from eventide.match.tables import TooManyMoves
 from eventide.pattern import WindowUnit
 from eventide.plan.operators import Encoding
 from eventide.runtime.keys import InterleavedKeys, KeySpans, KeyTracker, SortedKeys
+from eventide.runtime.ordering import to_ordered
 from eventide.runtime.slots import SlotFiller
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ class MatchStage:
         if measured.dtype == np.int64 and isinstance(size, int):
             clock, low = measured, _minus(measured, size)
         else:
-            clock, low = _ordered_bits(measured.astype(np.float64)), _ordered_bits(measured.astype(np.float64) - size)
+            clock, low = to_ordered(measured.astype(np.float64)), to_ordered(measured.astype(np.float64) - size)
         if self._keys.decreases(spans, clock):
             raise DataError(
                 "WINDOW_ATTRIBUTE_DECREASES",
@@ -223,12 +224,3 @@ def _minus(values: npt.NDArray[np.int64], size: float) -> npt.NDArray[np.int64]:
         return np.full(len(values), LOWEST, np.int64)
     low = values - np.int64(size)
     return np.where(low < values, HIGHEST, low) if size < 0 else np.where(low > values, LOWEST, low)
-
-
-def _ordered_bits(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return integers in the same order as the doubles."""
-    bits = (values + 0.0).view(np.int64)
-    return np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
-
-
-

@@ -50,14 +50,14 @@ class Scratch(NamedTuple):
     """The number of failed steps that are remembered, the generation, and the last row of them."""
 
 
-class Output(NamedTuple):
+class Matches(NamedTuple):
     """Matches in the order of the walk."""
 
     start: npt.NDArray[np.int64]
     number: npt.NDArray[np.int64]
     partition: npt.NDArray[np.int64]
     first: npt.NDArray[np.int64]
-    """[match]: where its positions begin in `path`."""
+    """[match]: where its positions begin in `path`; in what the matcher yields, one entry more for the end."""
     path: npt.NDArray[np.int16]
     """The positions that took the rows of the matches."""
 

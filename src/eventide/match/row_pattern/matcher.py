@@ -29,7 +29,7 @@ from eventide.match.row_pattern.kernel import (
     SKIP_TO_FIRST_ROW,
     SKIP_TO_NO_ROW,
     Input,
-    Output,
+    Matches,
     Scratch,
     recognize_rows,
     recognize_search,
@@ -77,17 +77,6 @@ class RowBatch(NamedTuple):
     values: npt.NDArray[np.int64]
     """[column, row]: numbers, or the bits of doubles."""
     valid: npt.NDArray[np.uint8]
-
-
-class Matches(NamedTuple):
-    """Matches in the order of the walk; `first` has one entry more than there are matches."""
-
-    start: npt.NDArray[np.int64]
-    number: npt.NDArray[np.int64]
-    partition: npt.NDArray[np.int64]
-    first: npt.NDArray[np.int64]
-    path: npt.NDArray[np.int16]
-    """The positions that took the rows, match after match."""
 
 
 @dataclass(frozen=True)
@@ -172,8 +161,8 @@ def _with_more_memory(scratch: Scratch) -> Scratch:
     return scratch._replace(failed=more)
 
 
-def _output(matches: int, rows: int) -> Output:
-    return Output(
+def _output(matches: int, rows: int) -> Matches:
+    return Matches(
         np.empty(matches, np.int64),
         np.empty(matches, np.int64),
         np.empty(matches, np.int64),
@@ -182,7 +171,7 @@ def _output(matches: int, rows: int) -> Output:
     )
 
 
-def _found(output: Output, matches: int, mapped: int) -> Matches:
+def _found(output: Matches, matches: int, mapped: int) -> Matches:
     return Matches(
         output.start[:matches].copy(),
         output.number[:matches].copy(),

@@ -16,11 +16,12 @@ from eventide.match.row_pattern.reading import folded, rows_of_matches, rows_so_
 from eventide.pattern.rows import RowsPerMatch
 from eventide.plan.rows.output import MATCHED
 from eventide.plan.rows.readings import Cell, Label, MatchNumber, Place, Total
+from eventide.runtime.ordering import to_ordered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eventide.match.row_pattern.matcher import Matches
+    from eventide.match.row_pattern.kernel import Matches
     from eventide.plan.rows.plan import RowPlan
     from eventide.plan.rows.readings import Reading
 
@@ -36,7 +37,7 @@ def slot_type(reading: Reading, payload: pa.DataType | None) -> pa.DataType:
     assert payload is not None
     if isinstance(reading, Cell):
         return payload
-    _refuse_aggregate(reading, payload)
+    refuse_aggregate(reading, number=_is_summable(payload), nested=pa.types.is_nested(payload))
     if reading.function == "avg":
         return pa.float64()
     if reading.function != "sum":
@@ -46,22 +47,27 @@ def slot_type(reading: Reading, payload: pa.DataType | None) -> pa.DataType:
     return pa.float64() if pa.types.is_floating(payload) else pa.int64()
 
 
-def _refuse_aggregate(total: Total, kind: pa.DataType) -> None:
-    types = pa.types
-    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    large = types.is_decimal(kind) and kind.precision > LARGEST_EXACT_DECIMAL
-    if total.function in ("sum", "avg") and (not number or large):
+def refuse_aggregate(total: Total, *, number: bool, nested: bool) -> None:
+    """Refuse to add what is no number (or a decimal that 64 bits do not hold) and to compare what holds several values."""
+    if total.function in ("sum", "avg") and not number:
         raise BindError(
             "TYPE_MISMATCH",
             f"{total.function.upper()} adds numbers, {total.sql} is not one, or has too many digits.",
             hint=f"Convert it, for example CAST(x AS DOUBLE); decimals may have up to {LARGEST_EXACT_DECIMAL} digits.",
         )
-    if total.function in ("min", "max") and types.is_nested(kind):
+    if nested:
         raise BindError(
             "TYPE_MISMATCH",
             f"{total.function.upper()} cannot compare {total.sql}, which holds several values.",
             hint="Take a number, text or time out of it.",
         )
+
+
+def _is_summable(kind: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_decimal(kind):
+        return bool(kind.precision <= LARGEST_EXACT_DECIMAL)
+    return bool(types.is_integer(kind) or types.is_floating(kind))
 
 
 def stage_schema(plan: RowPlan, payload: Sequence[pa.DataType]) -> pa.Schema:
@@ -231,7 +237,7 @@ class RowFiller:
         adds = total.function in ("sum", "avg")
         if pa.types.is_floating(column.type):
             doubles = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
-            return (doubles.view(np.int64) if adds else _ordered(doubles)), valid
+            return (doubles.view(np.int64) if adds else to_ordered(doubles)), valid
         if pa.types.is_integer(column.type):
             return _integers(column), valid
         if adds:
@@ -255,12 +261,6 @@ def _operation(total: Total, kind: pa.DataType | None) -> Op:
     if total.function in ("sum", "avg"):
         return Op.SUM_F if pa.types.is_floating(kind) else Op.SUM_I
     return Op.MIN_I if total.function == "min" else Op.MAX_I
-
-
-def _ordered(doubles: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return integers in the order of doubles, NaN above all."""
-    bits = np.where(np.isnan(doubles), np.nan, doubles + 0.0).view(np.int64)
-    return np.where(bits < 0, bits ^ np.int64(0x7FFF_FFFF_FFFF_FFFF), bits)
 
 
 def _integers(column: pa.Array) -> npt.NDArray[np.int64]:

@@ -9,12 +9,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from eventide.errors import BindError, EventideWarning
+from eventide.errors import EventideWarning
 from eventide.plan.rows.output import MATCHED
 from eventide.plan.rows.plan import make_row_plan
 from eventide.plan.rows.readings import Cell, Label, MatchNumber, Total
 from eventide.runtime.prepare import SparkDialect
-from eventide.runtime.rows.filling import LARGEST_EXACT_DECIMAL
+from eventide.runtime.rows.filling import LARGEST_EXACT_DECIMAL, refuse_aggregate
 from eventide.runtime.rows.prepare import ARRIVAL, RowPreparation
 from eventide.runtime.rows.stage import RowStage
 from eventide.runtime.spark_batch import bad_expression, captured_explain, spark_kind
@@ -119,7 +119,8 @@ def _slot_type(reading: Reading, payload: st.DataType | None) -> st.DataType:
             assert payload is not None
             return payload
     assert payload is not None
-    _refuse_aggregate(reading, payload)
+    nested = isinstance(payload, st.ArrayType | st.MapType | st.StructType)
+    refuse_aggregate(reading, number=_is_summable(payload), nested=nested)
     if reading.function == "avg":
         return st.DoubleType()
     if reading.function != "sum":
@@ -129,17 +130,7 @@ def _slot_type(reading: Reading, payload: st.DataType | None) -> st.DataType:
     return st.DoubleType() if isinstance(payload, st.FractionalType) else st.LongType()
 
 
-def _refuse_aggregate(total: Total, kind: st.DataType) -> None:
-    large = isinstance(kind, st.DecimalType) and kind.precision > LARGEST_EXACT_DECIMAL
-    if total.function in ("sum", "avg") and (not isinstance(kind, st.NumericType) or large):
-        raise BindError(
-            "TYPE_MISMATCH",
-            f"{total.function.upper()} adds numbers, {total.sql} is not one, or has too many digits.",
-            hint=f"Convert it, for example CAST(x AS DOUBLE); decimals may have up to {LARGEST_EXACT_DECIMAL} digits.",
-        )
-    if isinstance(kind, st.ArrayType | st.MapType | st.StructType):
-        raise BindError(
-            "TYPE_MISMATCH",
-            f"{total.function.upper()} cannot compare {total.sql}, which holds several values.",
-            hint="Take a number, text or time out of it.",
-        )
+def _is_summable(kind: st.DataType) -> bool:
+    if isinstance(kind, st.DecimalType):
+        return kind.precision <= LARGEST_EXACT_DECIMAL
+    return isinstance(kind, st.NumericType)

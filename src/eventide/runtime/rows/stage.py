@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from eventide.errors import DataError, LimitError
 from eventide.match.row_pattern.horizon import horizon_of
+from eventide.match.row_pattern.kernel import Matches
 from eventide.match.row_pattern.marking import mark_rows
-from eventide.match.row_pattern.matcher import BadSkip, BudgetSpent, Matches, RowBatch, RowPatternMatcher, SumOverflow
+from eventide.match.row_pattern.matcher import BadSkip, BudgetSpent, RowBatch, RowPatternMatcher, SumOverflow
 from eventide.pattern.rows import RowsPerMatch
 from eventide.plan.operators import Encoding
 from eventide.runtime.keys import changes
