@@ -14,6 +14,7 @@ WORKLOADS = {
     "memory": lambda scale: kernels.memory(int(100_000_000 * scale)),
     "pipelines": lambda scale: pipelines.pipelines(int(5_000_000 * scale)),
     "rows": lambda scale: row_patterns.row_patterns(int(2_000_000 * scale)),
+    "rows-memory": lambda scale: row_patterns.large_partition(int(100_000_000 * scale)),
 }
 # These need an environment of their own, so they run when they are named only.
 PEERS = {"flink": lambda scale: row_patterns.against_flink(int(2_000_000 * scale))}

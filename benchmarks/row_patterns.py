@@ -12,8 +12,11 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from time import perf_counter
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
@@ -266,3 +269,33 @@ def compare(
         figures.append(Figure(f"{name}: {engine}", rows / spent / 1e3, "k rows/s"))
         figures.append(Figure(f"{name}: {engine} faster than Flink by", flink["warm"] / spent, "times", ">= 10"))
     return figures
+
+
+def large_partition(rows: int = 100_000_000) -> list[Figure]:
+    """Measure the memory of one large partition that comes in order, in a process of its own."""
+    script = f"from benchmarks.row_patterns import peak_of; print(*peak_of({rows}))"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, capture_output=True, text=True)
+    table, peak, seconds = map(float, done.stdout.split())
+    name = f"one partition of {rows:,} rows, embedded"
+    return [
+        Figure(f"{name}: peak memory, the table of {table:.1f} GiB included", peak, "GiB", "<= 8"),
+        Figure(name, rows / seconds / 1e6, "M rows/s"),
+    ]
+
+
+def peak_of(rows: int) -> tuple[float, float, float]:
+    """Run the V shape over one partition; return the size of the table, the peak memory (both in GiB) and the seconds."""
+    draw = np.random.default_rng(1)
+    prices = np.empty(rows)
+    for begin in range(0, rows, 1 << 22):
+        piece = prices[begin : begin + (1 << 22)]
+        piece[:] = draw.normal(100, 1, len(piece)).round(2)
+    table = pa.table({"ts": np.arange(rows), "price": prices})
+    query = (
+        "SELECT COUNT(*) AS n FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES STRT.price AS high, COUNT(*) AS steps "
+        "PATTERN (STRT DOWN+ UP+) DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price))"
+    )
+    begin_time = perf_counter()
+    et.sql(query, ticks=table)
+    seconds = perf_counter() - begin_time
+    return table.nbytes / 2**30, getrusage(RUSAGE_SELF).ru_maxrss / 2**20, seconds
