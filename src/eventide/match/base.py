@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from eventide.match.enumeration import Found, new_accepts, new_walk
 from eventide.match.harvest import Harvest
+from eventide.match.packed import pack_arrays, unpack_arrays
 from eventide.match.rows import EventRows
 from eventide.match.shared_dag.kernel import (
     ACCEPTED,
@@ -164,7 +164,7 @@ class NodeMatcher(Harvest):
         return kept
 
     def dump(self) -> bytes:
-        """Return the whole state between two batches, as a versioned archive of arrays."""
+        """Return the whole state between two batches, as versioned, packed arrays."""
         self._collect()
         top = int(self._counters[TOP])
         count = int(self._counters[ACCEPTED])
@@ -181,14 +181,11 @@ class NodeMatcher(Harvest):
         for name, column in self._accepts._asdict().items():
             arrays[f"accept_{name}"] = column[:count]
         arrays |= {f"own_{name}": array for name, array in self._state_arrays().items()}
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)  # type: ignore[arg-type]
-        return buffer.getvalue()
+        return pack_arrays(arrays)
 
     def load(self, state: bytes) -> None:
         """Go on from a dumped state."""
-        with np.load(io.BytesIO(state), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = unpack_arrays(state)
         if int(arrays["version"][0]) != STATE_VERSION:
             message = f"state of version {int(arrays['version'][0])} cannot be read, this is version {STATE_VERSION}"
             raise ValueError(message)
