@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 import eventide as et
 from eventide.console import report
 from eventide.console.demo import run_demo
-from eventide.console.files import STANDARD_OUTPUT, Format, write_table
+from eventide.console.files import STANDARD_OUTPUT, write_table
 from eventide.console.inputs import Engine, Source, UsageMistakeError, as_arguments, load, read_query, split_setting
 from eventide.console.results import ExplainFormat, Output, deliver, show_schema
 from eventide.console.spark import data_errors_named, start_session
@@ -26,6 +26,7 @@ from eventide.console.sql import is_sql, load_tables, refuse_event_options, refu
 from eventide.datasets import DATASETS
 from eventide.datasets import generate as generate_dataset
 from eventide.errors import EventideWarning
+from eventide.sources.files import Format
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from eventide.cli import app
-from eventide.console.files import read_table
+from eventide.sources.files import read_table
 
 runner = CliRunner()
 QUERY = "SELECT * FROM S WHERE A ; B WITHIN 10 seconds"

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eventide.console.files import Format, format_of, read_column_names, read_table, write_table
+from eventide.console.files import write_table
 from eventide.console.values import plain_value
 from eventide.errors import DataError
+from eventide.sources.files import Format, format_of, read_column_names, read_table
 
 MATCHES = pa.table(
     {

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from eventide.cli import app
-from eventide.console.files import read_table
 from eventide.datasets import generate
+from eventide.sources.files import read_table
 
 runner = CliRunner()
 

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from eventide.cli import app
-from eventide.console.files import read_table
 from eventide.console.sql import is_sql
+from eventide.sources.files import read_table
 
 runner = CliRunner()
 TICKS = pa.table(

@@ -8,12 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 import eventide as et
-from eventide.console.files import Format, format_of, read_column_names, read_table, require_file
 from eventide.console.spark import data_errors_named
 from eventide.errors import DataError, EventideError, did_you_mean
+from eventide.sources.files import Format, format_of, parse_times, read_column_names, read_table, require_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -104,7 +102,7 @@ def _load_one(source: Source, engine: Engine, session: Callable[[], SparkSession
     if engine is Engine.LOCAL:
         table = read_table(source.path, source.format)
         _require_columns(source, table.column_names)
-        return _bind_roles(source, _with_parsed_time(source, table))
+        return _bind_roles(source, parse_times(table, source.time, source.path))
     if format_of(source.path, source.format, "--input-format") is Format.PARQUET:
         if "://" not in source.path:
             # What is wrong with a file is known long before a JVM has started.
@@ -116,7 +114,7 @@ def _load_one(source: Source, engine: Engine, session: Callable[[], SparkSession
         # Read once by Arrow, so that text gets the same types on both engines.
         table = read_table(source.path, source.format)
         _require_columns(source, table.column_names)
-        frame = session().createDataFrame(_with_parsed_time(source, table))
+        frame = session().createDataFrame(parse_times(table, source.time, source.path))
     _require_columns(source, frame.columns)
     return _bind_roles(source, frame)
 
@@ -127,24 +125,6 @@ def _require_columns(source: Source, columns: list[str]) -> None:
             raise DataError(
                 "MISSING_COLUMN", f"{source.path} has no column {name}, which {option} names.", hint=did_you_mean(name, columns)
             )
-
-
-def _with_parsed_time(source: Source, table: pa.Table) -> pa.Table:
-    # CSV and JSON have no times of their own; what Arrow did not recognise is tried as ISO 8601 with and without a zone.
-    column = table[source.time]
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return table
-    for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
-        try:
-            parsed = column.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-        return table.set_column(table.column_names.index(source.time), source.time, parsed)
-    raise DataError(
-        "BAD_TIME",
-        f"The column {source.time} of {source.path} holds text that is no time.",
-        hint="Write times as 2024-01-02T14:30:00Z, or as numbers with --time-unit s|ms|us|ns.",
-    )
 
 
 def _bind_roles(source: Source, data: Any) -> Any:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from eventide.console.files import STANDARD_OUTPUT, Format, format_of, require_writable, write_table
+from eventide.console.files import STANDARD_OUTPUT, require_writable, write_table
 from eventide.console.report import show_rows
 from eventide.console.spark import write_parquet
+from eventide.sources.files import Format, format_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

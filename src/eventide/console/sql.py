@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from eventide.console.files import Format, format_of, read_column_names, read_table
 from eventide.console.inputs import Engine, UsageMistakeError, split_setting
 from eventide.console.spark import data_errors_named
 from eventide.errors import BindError, ParseError
+from eventide.sources.files import Format, format_of, read_column_names, read_table
 from eventide.syntax.row_tokens import tokenize_rows
 from eventide.syntax.tokens import is_word
 

@@ -1,0 +1,1 @@
+"""Where events come from: files as Arrow tables, and files replayed as streams."""
