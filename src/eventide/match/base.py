@@ -80,6 +80,14 @@ class NodeMatcher(Harvest):
         """Point the active states at moved nodes."""
 
     @abstractmethod
+    def _active(self) -> npt.NDArray[np.int32]:
+        """Return for each slot how many active states or runs it holds."""
+
+    @abstractmethod
+    def _keep_slots(self, kept: npt.NDArray[np.int64]) -> None:
+        """Forget all slots but these, which are numbered anew in their order."""
+
+    @abstractmethod
     def _state_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return the arrays of the subclass for a dump."""
 
@@ -118,6 +126,37 @@ class NodeMatcher(Harvest):
             yield from self._flush(self._settled_accepts())
         else:
             yield from self._flush(int(self._counters[ACCEPTED]))
+
+    def advance_time(self, low: int) -> Iterator[Found]:
+        """Learn that the window of every event to come begins at `low` or later, and yield the matches that are now certain."""
+        lows, _ = self._slot_state()
+        np.maximum(lows, low, out=lows)
+        if self._settings.trailing:
+            yield from self._flush(self._settled_accepts())
+
+    def live_slots(self) -> npt.NDArray[np.bool_]:
+        """Return which slots hold anything that a match to come may need; to be asked right after `keep`."""
+        _, last = self._slot_state()
+        live = (self._active() > 0) | (last >= 0).any(axis=1)
+        live[self._accepts.key[: int(self._counters[ACCEPTED])]] = True
+        return live
+
+    def partial_matches(self) -> int:
+        """Return how many active states or runs there are."""
+        return int(self._active().sum())
+
+    def compact_slots(self, kept: npt.NDArray[np.int64]) -> None:
+        """Forget all slots but these (ascending), which are numbered anew; the others must not be live."""
+        renumbered = np.full(len(self._active()), -1, np.int32)
+        renumbered[kept] = np.arange(len(kept), dtype=np.int32)
+        self._rows.events.slot[:] = renumbered[self._rows.events.slot]
+        count = int(self._counters[ACCEPTED])
+        self._accepts.key[:count] = renumbered[self._accepts.key[:count]]
+        taken = np.zeros(max(1, len(kept)), np.int64)
+        known = kept[kept < len(self._taken)]
+        taken[: len(known)] = self._taken[known]
+        self._taken = taken
+        self._keep_slots(kept)
 
     def finish(self) -> Iterator[Found]:
         """Yield the matches that only the end of the stream makes certain."""

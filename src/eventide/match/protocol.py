@@ -104,6 +104,22 @@ class Matcher(Protocol):
         """Return the rows that later matches may still name, ascending; all other rows are forgotten."""
         ...
 
+    def advance_time(self, low: int) -> Iterator[Found]:
+        """Learn that the window of every event to come begins at `low` or later, and yield the matches that are now certain."""
+        ...
+
+    def live_slots(self) -> npt.NDArray[np.bool_]:
+        """Return which slots hold anything that a match to come may need; to be asked right after `keep`."""
+        ...
+
+    def compact_slots(self, kept: npt.NDArray[np.int64]) -> None:
+        """Forget all slots but these (ascending), which are numbered anew; the others must not be live."""
+        ...
+
+    def partial_matches(self) -> int:
+        """Return how many partial matches, or states that share them, are held."""
+        ...
+
     def finish(self) -> Iterator[Found]:
         """Yield the matches that only the end of the stream makes certain."""
         ...

@@ -11,6 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eventide.errors import DataError
+
 
 @dataclass(frozen=True)
 class KeySpans:
@@ -76,28 +78,16 @@ class SortedKeys(KeyTracker):
         return bool(((values < previous) & (spans.restart == 0)).any())
 
 
-class InterleavedKeys(KeyTracker):
+class NumberedKeys(KeyTracker):
     """Keys in the order of time, each with a number."""
 
     def __init__(self) -> None:
-        self._slots: dict[tuple[object, ...], int] = {}
         self._counts = np.zeros(0, np.int64)
         self._last = np.zeros(0, np.int64)
 
-    def spans(self, keys: pa.Table) -> KeySpans:
-        """Number the keys; new ones get new numbers."""
-        codes = np.zeros((keys.num_rows, keys.num_columns), np.int64)
-        values = []
-        for number, column in enumerate(keys.columns):
-            encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-            codes[:, number] = encoded.indices.to_numpy(zero_copy_only=False)
-            values.append(encoded.dictionary.to_pylist())
-        combinations, inverse = np.unique(codes, axis=0, return_inverse=True)
-        numbers = np.empty(len(combinations), np.int32)
-        for row, combination in enumerate(combinations.tolist()):
-            key = tuple(_hashable(values[column][code]) for column, code in enumerate(combination))
-            numbers[row] = self._slots.setdefault(key, len(self._slots))
-        return KeySpans(keys.num_rows, slot=numbers[inverse.reshape(-1)])
+    @abstractmethod
+    def _known(self) -> int:
+        """Return how many keys have a number."""
 
     def positions(self, spans: KeySpans) -> npt.NDArray[np.int64]:
         """Count the events of each key."""
@@ -124,7 +114,7 @@ class InterleavedKeys(KeyTracker):
 
     def _grouped(self, slot: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return an order that puts keys together, and for each row of it where its key begins."""
-        missing = len(self._slots) - len(self._counts)
+        missing = self._known() - len(self._counts)
         self._counts = np.append(self._counts, np.zeros(missing, np.int64))
         self._last = np.append(self._last, np.full(missing, np.iinfo(np.int64).min, np.int64))
         order = np.argsort(slot, kind="stable")
@@ -132,6 +122,91 @@ class InterleavedKeys(KeyTracker):
         number = np.arange(len(slot))
         starts = np.append(True, ordered[1:] != ordered[:-1])
         return order, np.maximum.accumulate(np.where(starts, number, 0))
+
+
+class InterleavedKeys(NumberedKeys):
+    """Keys found by the values of their columns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._slots: dict[tuple[object, ...], int] = {}
+
+    def _known(self) -> int:
+        return len(self._slots)
+
+    def spans(self, keys: pa.Table) -> KeySpans:
+        """Number the keys; new ones get new numbers."""
+        codes = np.zeros((keys.num_rows, keys.num_columns), np.int64)
+        values = []
+        for number, column in enumerate(keys.columns):
+            encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+            codes[:, number] = encoded.indices.to_numpy(zero_copy_only=False)
+            values.append(encoded.dictionary.to_pylist())
+        combinations, inverse = np.unique(codes, axis=0, return_inverse=True)
+        numbers = np.empty(len(combinations), np.int32)
+        for row, combination in enumerate(combinations.tolist()):
+            key = tuple(_hashable(values[column][code]) for column, code in enumerate(combination))
+            numbers[row] = self._slots.setdefault(key, len(self._slots))
+        return KeySpans(keys.num_rows, slot=numbers[inverse.reshape(-1)])
+
+
+class HashedKeys(NumberedKeys):
+    """Keys found by two hashes of their columns, which the relational engine computes; keys can be given up again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._hashes = np.zeros(0, np.int64)
+        self._checks = np.zeros(0, np.int64)
+        self._numbers = np.zeros(0, np.int32)
+
+    def _known(self) -> int:
+        return len(self._hashes)
+
+    def spans(self, keys: pa.Table) -> KeySpans:
+        """Number the keys of a table of two columns, hash and check; new ones get new numbers."""
+        hashes, checks = (np.ascontiguousarray(column.to_numpy()) for column in keys.columns)
+        distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+        place = np.searchsorted(self._hashes, distinct)
+        known = np.zeros(len(distinct), np.bool_)
+        inside = place < len(self._hashes)
+        known[inside] = self._hashes[place[inside]] == distinct[inside]
+        numbers = np.empty(len(distinct), np.int32)
+        numbers[known] = self._numbers[place[known]]
+        fresh = np.flatnonzero(~known)
+        numbers[fresh] = len(self._hashes) + np.arange(len(fresh), dtype=np.int32)
+        if len(fresh):
+            at = place[fresh]
+            self._hashes = np.insert(self._hashes, at, distinct[fresh])
+            self._checks = np.insert(self._checks, at, checks[first[fresh]])
+            self._numbers = np.insert(self._numbers, at, numbers[fresh])
+        expected = self._checks[np.searchsorted(self._hashes, distinct)]
+        if (checks != expected[inverse.reshape(-1)]).any():
+            raise DataError(
+                "KEY_COLLISION",
+                "Two keys have the same hash of 64 bits, so their events cannot be told apart.",
+                hint="Put another column into PARTITION BY that depends on the key.",
+            )
+        return KeySpans(keys.num_rows, slot=numbers[inverse.reshape(-1)])
+
+    def compact(self, kept: npt.NDArray[np.int64]) -> None:
+        """Forget all keys but those with these numbers (ascending), which are numbered anew in their order."""
+        renumbered = np.full(len(self._hashes), -1, np.int32)
+        renumbered[kept] = np.arange(len(kept), dtype=np.int32)
+        numbers = renumbered[self._numbers]
+        stays = numbers >= 0
+        self._hashes, self._checks, self._numbers = self._hashes[stays], self._checks[stays], numbers[stays]
+        # Keys that were never counted have no place there yet.
+        self._counts = self._counts[kept[kept < len(self._counts)]]
+        self._last = self._last[kept[kept < len(self._last)]]
+
+    def dump(self) -> dict[str, npt.NDArray[np.generic]]:
+        """Return all that is known, by name."""
+        return {name: getattr(self, f"_{name}") for name in ("hashes", "checks", "numbers", "counts", "last")}
+
+    def load(self, arrays: dict[str, npt.NDArray[np.generic]]) -> None:
+        """Go on from a dump."""
+        for name in ("hashes", "checks", "numbers", "counts", "last"):
+            setattr(self, f"_{name}", arrays[name])
 
 
 def _hashable(value: object) -> object:

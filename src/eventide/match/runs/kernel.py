@@ -319,3 +319,15 @@ def renumber_runs(runs, marked, moved):
                 runs.following[run] = runs.meta[FREE]
                 runs.meta[FREE] = run
             run = following
+
+
+@kernel
+def count_runs(runs):
+    """Return the number of runs of every slot."""
+    counts = np.zeros(runs.head.shape[0], np.int32)
+    for slot in range(runs.head.shape[0]):
+        run = runs.head[slot]
+        while run >= 0:
+            counts[slot] += 1
+            run = runs.following[run]
+    return counts

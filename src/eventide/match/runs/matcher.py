@@ -14,6 +14,7 @@ from eventide.match.runs.kernel import (
     Runs,
     advance_runs,
     advance_runs_confirming,
+    count_runs,
     gather_run_roots,
     new_runs,
     renumber_runs,
@@ -98,8 +99,21 @@ class RunsMatcher(NodeMatcher):
     def _slot_state(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         return self._runs.low, self._runs.last
 
+    def _active(self) -> npt.NDArray[np.int32]:
+        return count_runs(self._runs)  # type: ignore[no-any-return]
+
+    def _keep_slots(self, kept: npt.NDArray[np.int64]) -> None:
+        old = self._runs
+        new = new_runs(max(1, len(kept)), 1, self._absence_count)
+        for name in ("head", "low", "epoch", "last"):
+            getattr(new, name)[: len(kept)] = getattr(old, name)[kept]
+        self._runs = old._replace(head=new.head, low=new.low, epoch=new.epoch, last=new.last)
+
     def _state_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        return dict(self._runs._asdict())
+        used = int(self._runs.meta[USED])
+        filled = {name: getattr(self._runs, name)[:used] for name in ("state", "node", "following")}
+        return self._runs._asdict() | filled
 
     def _restore(self, arrays: dict[str, npt.NDArray[np.generic]]) -> None:
         self._runs = Runs(**arrays)  # type: ignore[arg-type]
+        self._resize(len(self._runs.head), max(FIRST_RUNS, 2 * len(self._runs.state)))

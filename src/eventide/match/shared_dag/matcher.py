@@ -11,7 +11,6 @@ from eventide.match.base import NodeMatcher
 from eventide.match.enumeration import new_found
 from eventide.match.shared_dag.kernel import (
     CONSUME_NONE,
-    Lists,
     advance,
     advance_confirming,
     gather_roots,
@@ -108,8 +107,48 @@ class SharedDagMatcher(NodeMatcher):
     def _slot_state(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         return self._lists.low, self._lists.last
 
+    def _active(self) -> npt.NDArray[np.int32]:
+        return self._lists.active
+
+    def _keep_slots(self, kept: npt.NDArray[np.int64]) -> None:
+        old = self._lists
+        _, states, width = old.node.shape
+        new = new_lists(max(1, len(kept)), states, width, self._absence_count)
+        for name, column in new._asdict().items():
+            column[: len(kept)] = getattr(old, name)[kept]
+        self._lists = new
+
     def _state_arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        return dict(self._lists._asdict())
+        # Only the filled places of the lists: there may be many slots, and most of their room is empty.
+        lists = self._lists
+        positions, places = _filled(lists.active, lists.length, lists.node.shape[2])
+        return {
+            "active": lists.active,
+            "low": lists.low,
+            "epoch": lists.epoch,
+            "last": lists.last,
+            "shape": np.array(lists.node.shape),
+            "state": lists.state[positions],
+            "length": lists.length[positions],
+            "node": lists.node[places],
+        }
 
     def _restore(self, arrays: dict[str, npt.NDArray[np.generic]]) -> None:
-        self._lists = Lists(**arrays)  # type: ignore[arg-type]
+        slots, states, width = (int(size) for size in arrays["shape"])  # type: ignore[call-overload]
+        lists = new_lists(slots, states, width, self._absence_count)
+        for name in ("active", "low", "epoch", "last"):
+            getattr(lists, name)[:] = arrays[name]
+        positions, _ = _filled(lists.active, lists.length, width)
+        lists.state[positions] = arrays["state"]
+        lists.length[positions] = arrays["length"]
+        _, places = _filled(lists.active, lists.length, width)
+        lists.node[places] = arrays["node"]
+        self._lists = lists
+
+
+def _filled(
+    active: npt.NDArray[np.int32], length: npt.NDArray[np.int32], width: int
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return which positions of the lists, and which places in them, are filled."""
+    positions = np.arange(length.shape[1]) < active[:, None]
+    return positions, positions[..., None] & (np.arange(width) < length[..., None])
