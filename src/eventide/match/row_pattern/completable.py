@@ -29,6 +29,12 @@ def mix(value):
 
 
 @kernel
+def is_member(members, state):
+    """Return whether a set of states holds the state."""
+    return (members[state // WORD] >> np.uint64(state % WORD)) & np.uint64(1) != 0
+
+
+@kernel
 def states_before(tables, later, mask, result):
     """Fill `result` with the states that can be completed when the next row has the mask and `later` holds behind it."""
     words = result.shape[0]
@@ -101,13 +107,46 @@ def grown_steps(known, masks, targets):
 
 
 @kernel
-def completable(tables, mask, offset):
-    """Return the sets of states that can be completed, and the set of each row. `offset` are the borders of the partitions."""
+def completable_beyond(tables):
+    """Return the states from which some rows or other can complete a match, as bits: what holds where rows are still to come."""
+    words = tables.ends.shape[0]
+    result = np.zeros(words, np.uint64)
+    fresh = np.zeros(words, np.uint64)
+    pending = np.zeros(words * WORD, np.int64)
+    waiting = 0
+    for word in range(words):
+        fresh[word] = tables.ends[word]
+    while True:
+        for word in range(words):
+            rest = fresh[word] & ~result[word]
+            result[word] |= rest
+            number = word * WORD
+            while rest != 0:
+                if rest & np.uint64(1):
+                    pending[waiting] = number
+                    waiting += 1
+                rest >>= np.uint64(1)
+                number += 1
+        if waiting == 0:
+            return result
+        waiting -= 1
+        position = pending[waiting]
+        # The starts are states as well, and nothing moves there.
+        for word in range(words):
+            fresh[word] = tables.before[position, word] if position < tables.first.shape[0] - 3 else np.uint64(0)
+
+
+@kernel
+def completable(tables, mask, first, end, last):
+    """Return the sets of states that can be completed, and the set of each row.
+
+    `first` and `end` are the borders of the rows of each partition, and `last` are the states that can be completed at its end.
+    """
     words = tables.ends.shape[0]
     sets = np.zeros((16, words), np.uint64)
     slots = np.full(64, -1, np.int64)
     for word in range(words):
-        sets[0, word] = tables.ends_last[word]
+        sets[0, word] = last[word]
     _, slot = find_set(sets, slots, sets[0])
     slots[slot] = 0
     count = 1
@@ -117,9 +156,9 @@ def completable(tables, mask, offset):
     steps = 0
     at = np.zeros(mask.shape[0], np.int32)
     wanted = np.zeros(words, np.uint64)
-    for partition in range(offset.shape[0] - 1):
+    for partition in range(first.shape[0]):
         current = np.int64(0)
-        for row in range(offset[partition + 1] - 1, offset[partition] - 1, -1):
+        for row in range(end[partition] - 1, first[partition] - 1, -1):
             size = known.shape[0]
             slot = np.int64(mix(np.uint64(mask[row]) + mix(np.uint64(current))) & np.uint64(size - 1))
             while known[slot] >= 0 and not (known[slot] == current and masks[slot] == mask[row]):
@@ -150,10 +189,11 @@ def completable(tables, mask, offset):
 
 
 @kernel
-def earliest_ends(tables, mask, begin, end, last, earliest):
+def earliest_ends(tables, mask, begin, end, last, beyond, earliest):
     """Fill `earliest[row - begin, state]` with the first row at which a match can end that has reached the state before the row.
 
-    Rows from `begin` to `last - 1` are looked at, and no match ends behind them; `end` is the border of the partition.
+    Rows from `begin` to `last - 1` are looked at, and no match ends behind them; `end` is the border of the partition. States
+    that rows `beyond` it may complete end at the border at the earliest.
     """
     states = tables.first.shape[0] - 1
     for row in range(last, begin - 1, -1):
@@ -164,6 +204,8 @@ def earliest_ends(tables, mask, begin, end, last, earliest):
                 if move >= 0:
                     if row < last and (tables.bit[move] == 0 or mask[row] & tables.bit[move] != 0):
                         best = min(best, earliest[row + 1 - begin, move])
+                    elif row == end and is_member(beyond, move):
+                        best = min(best, np.int32(end))
                 elif move == ACCEPT or row == end:
                     best = min(best, np.int32(row - 1))
             earliest[row - begin, state] = best

@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from eventide.match.jit import kernel
 from eventide.match.operators import STACK
-from eventide.match.row_pattern.completable import earliest_ends
+from eventide.match.row_pattern.completable import earliest_ends, is_member
 from eventide.match.row_pattern.programs import add_row, observed, row_holds
 from eventide.match.row_pattern.tables import ACCEPT, WORD
 
 NO_MATCH = -1
+UNDECIDED = -2
 DONE, PAUSE, ROOM_FOR_ROWS, ROOM_FOR_MATCHES, ROOM_FOR_DEPTH, ROOM_FOR_MEMORY = range(6)
 SKIP_TO_FIRST_ROW, SKIP_TO_NO_ROW, OVERFLOW, BUDGET = range(6, 10)
 SKIP_PAST_LAST, SKIP_TO_NEXT, SKIP_TO_FIRST, SKIP_TO_LAST = range(4)
@@ -36,6 +37,18 @@ class Input(NamedTuple):
     values: npt.NDArray[np.int64]
     floats: npt.NDArray[np.float64]
     valid: npt.NDArray[np.uint8]
+    first: npt.NDArray[np.int64]
+    """[partition]: the row where the walk begins; in the end, the first row at which nothing is decided."""
+    number: npt.NDArray[np.int64]
+    """[partition]: how many matches there are before it; in the end, in all."""
+    opening: npt.NDArray[np.uint8]
+    """[partition]: whether its first row is the first of all."""
+    end: npt.NDArray[np.int64]
+    """[partition]: the border of the rows that can be judged."""
+    beyond: npt.NDArray[np.uint64]
+    """[word]: the states that rows behind `end` may complete; none where no rows are to come."""
+    reach: int
+    """How many rows behind a match must be known."""
 
 
 class Scratch(NamedTuple):
@@ -83,10 +96,11 @@ def takes(bit, mask, position, row, end, limit, at, sets, earliest, base):
 
 
 @kernel
-def walk(firsts, moves, bit, mask, at, sets, start, first, end, path, begin):
+def walk(firsts, moves, bit, mask, at, sets, start, first, end, beyond, path, begin):
     """Follow the preferred match where conditions look at rows only; returns its length, or more than the room for it.
 
-    Arrays come one by one: handed over in a tuple, each call would count references to all of them.
+    It is UNDECIDED where a row to come could be preferred. Arrays come one by one: handed over in a tuple, each call would count
+    references to all of them.
     """
     state = first
     row = start
@@ -102,7 +116,10 @@ def walk(firsts, moves, bit, mask, at, sets, start, first, end, path, begin):
             if move < 0:
                 if move == ACCEPT or row == end:
                     return row - start
-            elif row < end and (bit[move] == 0 or symbols & bit[move] != 0):
+            elif row == end:
+                if is_member(beyond, move):
+                    return UNDECIDED
+            elif bit[move] == 0 or symbols & bit[move] != 0:
                 if (flat[later + move // WORD] >> np.uint64(move % WORD)) & np.uint64(1) != 0:
                     chosen = move
                     break
@@ -115,7 +132,7 @@ def walk(firsts, moves, bit, mask, at, sets, start, first, end, path, begin):
 
 
 @kernel
-def walk_within(firsts, moves, bit, mask, earliest, base, start, first, end, limit, path, begin):
+def walk_within(firsts, moves, bit, mask, earliest, base, start, first, end, limit, beyond, path, begin):
     """Do the same where WITHIN sets a limit: a move is good when the match can end before it."""
     state = first
     row = start
@@ -127,7 +144,12 @@ def walk_within(firsts, moves, bit, mask, earliest, base, start, first, end, lim
             if move < 0:
                 if move == ACCEPT or row == end:
                     return row - start
-            elif row < end and row <= limit and (bit[move] == 0 or mask[row] & bit[move] != 0):
+            elif row > limit:
+                continue
+            elif row == end:
+                if is_member(beyond, move):
+                    return UNDECIDED
+            elif bit[move] == 0 or mask[row] & bit[move] != 0:
                 if earliest[row + 1 - base, move] <= limit:
                     chosen = move
                     break
@@ -217,7 +239,7 @@ def stretch(tables, rows, start, end):
     behind = min(end, max(start + max(1, SMALLEST_STRETCH // states), rows.horizon[start] + 1))
     last = min(end, rows.horizon[behind - 1] + 1)
     earliest = np.empty((last - start + 1, states), np.int32)
-    earliest_ends(tables, rows.mask, start, end, last, earliest)
+    earliest_ends(tables, rows.mask, start, end, last, rows.beyond, earliest)
     return behind, earliest
 
 
@@ -244,16 +266,27 @@ def put_match(variable, skip, skip_to, state, output, start, length):
 
 
 @kernel
-def leave_partition(state, end):
-    """Go on with the next partition."""
+def enter_partition(state, first, number):
+    """Go to where the walk of the partition begins, if there is one left."""
+    if state[PARTITION] < first.shape[0]:
+        state[ROW] = first[state[PARTITION]]
+        state[NUMBER] = number[state[PARTITION]]
+
+
+@kernel
+def leave_partition(state, first, number):
+    """Note how far the partition is decided and go on with the next one."""
+    first[state[PARTITION]] = state[ROW]
+    number[state[PARTITION]] = state[NUMBER]
     state[PARTITION] += 1
-    state[ROW] = end
-    state[NUMBER] = 0
+    enter_partition(state, first, number)
 
 
 @kernel
 def recognize_rows(tables, rows, skip, skip_to, state, output):
     """Walk on from where `state` is, with conditions that look at rows only; returns a status. DONE: all partitions are walked.
+
+    A partition is left where a row to come could change the match, which `rows.first` keeps.
 
     Room that is missing is asked for by the status; calling again goes on at the same row. `state` holds partition, row, match
     number, matches and mapped rows in the output, and steps.
@@ -262,12 +295,14 @@ def recognize_rows(tables, rows, skip, skip_to, state, output):
     earliest = np.empty((0, 1), np.int32)
     while state[PARTITION] < rows.offset.shape[0] - 1:
         begin = rows.offset[state[PARTITION]]
-        end = rows.offset[state[PARTITION] + 1]
+        border = rows.offset[state[PARTITION] + 1]
+        end = rows.end[state[PARTITION]]
+        opening = rows.opening[state[PARTITION]]
         base = begin
         behind = np.int64(-1)
         while state[ROW] < end:
             start = state[ROW]
-            first = starts if start > begin else starts + 1
+            first = starts + 1 if start == begin and opening else starts
             limit = np.int64(0)
             if rows.horizon.shape[0] > 0:
                 limit = rows.horizon[start]
@@ -281,20 +316,22 @@ def recognize_rows(tables, rows, skip, skip_to, state, output):
                 return ROOM_FOR_MATCHES
             if rows.horizon.shape[0] > 0:
                 length = walk_within(
-                    tables.first, tables.move, tables.bit, rows.mask, earliest, base, start, first, end, limit,
+                    tables.first, tables.move, tables.bit, rows.mask, earliest, base, start, first, end, limit, rows.beyond,
                     output.path, state[MAPPED],
                 )  # fmt: skip
             else:
                 length = walk(
-                    tables.first, tables.move, tables.bit, rows.mask, rows.at, rows.sets, start, first, end,
+                    tables.first, tables.move, tables.bit, rows.mask, rows.at, rows.sets, start, first, end, rows.beyond,
                     output.path, state[MAPPED],
                 )  # fmt: skip
             if length > output.path.shape[0] - state[MAPPED]:
                 return ROOM_FOR_ROWS
+            if length == UNDECIDED or (length > 0 and start + length + rows.reach > border):
+                break
             status = put_match(tables.variable, skip, skip_to, state, output, start, length)
             if status != DONE:
                 return status
-        leave_partition(state, end)
+        leave_partition(state, rows.first, rows.number)
     return DONE
 
 
@@ -307,6 +344,7 @@ def recognize_search(tables, programs, rows, skip, skip_to, state, output, scrat
     """
     firsts, moves, bit, program, variable = tables.first, tables.move, tables.bit, tables.program, tables.variable
     offset, mask, horizon, sets, at = rows.offset, rows.mask, rows.horizon, rows.sets, rows.at
+    ends, openings, beyond, reach = rows.end, rows.opening, rows.beyond, rows.reach
     values, floats, valid = rows.values, rows.floats, rows.valid
     choice, registers, reals = scratch.choice, scratch.registers, scratch.reals
     failed, kept, merges = scratch.failed, scratch.kept, programs.merges
@@ -321,12 +359,14 @@ def recognize_search(tables, programs, rows, skip, skip_to, state, output, scrat
     starts = np.int64(firsts.shape[0] - 3)
     while state[PARTITION] < offset.shape[0] - 1:
         begin = offset[state[PARTITION]]
-        end = offset[state[PARTITION] + 1]
+        border = offset[state[PARTITION] + 1]
+        end = ends[state[PARTITION]]
+        opening = openings[state[PARTITION]]
         base = begin
         behind = np.int64(-1)
         while state[ROW] < end:
             start = state[ROW]
-            first = starts if start > begin else starts + 1
+            first = starts + 1 if start == begin and opening else starts
             limit = np.int64(0)
             if horizon.shape[0] > 0:
                 limit = horizon[start]
@@ -361,6 +401,10 @@ def recognize_search(tables, programs, rows, skip, skip_to, state, output, scrat
                             searching = False
                             break
                         continue
+                    if row == end and (horizon.shape[0] == 0 or row <= limit) and is_member(beyond, move):
+                        length = np.int64(UNDECIDED)
+                        searching = False
+                        break
                     if not takes(bit, mask, move, row, end, limit, at, sets, earliest, base):
                         continue
                     state[STEPS] += 1
@@ -380,14 +424,14 @@ def recognize_search(tables, programs, rows, skip, skip_to, state, output, scrat
                     condition = np.int64(program[move])
                     if condition >= 0 and not row_holds(
                         code, code_first, constants, real_constants, set_has, set_base, sum_base, label_code, variable,
-                        condition, row, start, begin, end, number, path, place, registers, reals, length + 1, values, floats,
+                        condition, row, start, begin, border, number, path, place, registers, reals, length + 1, values, floats,
                         valid, wholes, stack_reals, nulls,
                     ):  # fmt: skip
                         continue
                     if merges and kept[0] > 0:
                         one, two = observed(
                             watch, live, counts_matches, set_has, set_base, sum_base, label_code, variable, move, row, start,
-                            begin, end, limit, number, path, place, registers, real_bits, length + 1, values, valid,
+                            begin, border, limit, number, path, place, registers, real_bits, length + 1, values, valid,
                         )  # fmt: skip
                         if remembers(failed, kept, one, two) >= 0:
                             continue
@@ -410,7 +454,7 @@ def recognize_search(tables, programs, rows, skip, skip_to, state, output, scrat
                     # The registers of the step that led nowhere are still there.
                     one, two = observed(
                         watch, live, counts_matches, set_has, set_base, sum_base, label_code, variable, current, row - 1, start,
-                        begin, end, limit, number, path, place, registers, real_bits, length + 1, values, valid,
+                        begin, border, limit, number, path, place, registers, real_bits, length + 1, values, valid,
                     )  # fmt: skip
                     remember(failed, kept, one, two)
                     kept[2] = max(kept[2], row)
@@ -418,8 +462,10 @@ def recognize_search(tables, programs, rows, skip, skip_to, state, output, scrat
             if length == NO_MATCH:
                 state[ROW] += 1
                 continue
+            if length == UNDECIDED or (length > 0 and start + length + reach > border):
+                break
             status = put_match(variable, skip, skip_to, state, output, start, length)
             if status != DONE:
                 return status
-        leave_partition(state, end)
+        leave_partition(state, rows.first, rows.number)
     return DONE

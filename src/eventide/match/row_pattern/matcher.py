@@ -1,4 +1,4 @@
-"""The row pattern matcher: whole partitions in, the preferred matches out.
+"""The row pattern matcher: rows of partitions in, the preferred matches out.
 
 Cost: where conditions look at rows only, one backward pass over the rows and one step for each mapped row (rows plus matched
 rows, for every pattern). Conditions on the match so far are searched in the order of preferment; steps that led nowhere are
@@ -31,6 +31,7 @@ from eventide.match.row_pattern.kernel import (
     Input,
     Matches,
     Scratch,
+    enter_partition,
     recognize_rows,
     recognize_search,
     remember_all,
@@ -39,6 +40,7 @@ from eventide.match.row_pattern.kernel import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eventide.match.row_pattern.borders import Borders
     from eventide.match.row_pattern.programs import RowPrograms
     from eventide.match.row_pattern.tables import RowTables
 
@@ -67,7 +69,7 @@ class BadSkip(Exception):  # noqa: N818 - see above
 
 
 class RowBatch(NamedTuple):
-    """The rows of whole partitions, as the kernels read them."""
+    """The rows of some partitions, as the kernels read them."""
 
     offset: npt.NDArray[np.int64]
     """[partition + 1]: the borders of the partitions."""
@@ -95,22 +97,23 @@ class RowPatternMatcher:
         """Whether a condition looks at the match so far."""
         return bool((self.tables.program >= 0).any())
 
-    def find(self, batch: RowBatch) -> Iterator[Matches]:
-        """Yield the matches of a batch, a bounded number at a time."""
+    def find(self, batch: RowBatch, borders: Borders) -> Iterator[Matches]:
+        """Yield the matches of a batch, a bounded number at a time; `borders` are moved to where nothing is decided yet."""
         within = len(batch.horizon) > 0
         sets, at = np.zeros((1, 1), np.uint64), np.zeros(0, np.int32)
         if not within:
             with _hashing():
-                sets, at = completable(self.tables, batch.mask, batch.offset)
+                sets, at = completable(self.tables, batch.mask, borders.first, borders.end, borders.last)
         rows = Input(
-            batch.offset, batch.mask, batch.horizon, sets, at, batch.values, batch.values.view(np.float64), batch.valid
-        )
+            batch.offset, batch.mask, batch.horizon, sets, at, batch.values, batch.values.view(np.float64), batch.valid,
+            borders.first, borders.number, borders.opening, borders.end, borders.beyond, borders.reach,
+        )  # fmt: skip
         output = _output(min(ROOM_MATCHES, len(batch.mask) + 1), min(ROOM_ROWS, len(batch.mask) + 1))
         scratch = self._scratch(
             ROOM_DEPTH if self.searches else 2, np.zeros((SMALLEST_MEMORY, 3), np.uint64), np.array([0, 1, 0], np.int64)
         )
         state = np.zeros(6, np.int64)
-        state[ROW] = batch.offset[0]
+        enter_partition(state, borders.first, borders.number)
         budget = self.max_steps + FREE_STEPS + 64 * len(batch.mask)
         status = PAUSE
         while status != DONE:

@@ -82,7 +82,7 @@ def stage_schema(plan: RowPlan, payload: Sequence[pa.DataType]) -> pa.Schema:
 
 
 @dataclass(frozen=True)
-class _Lines:
+class Lines:
     """The rows that come out: which row of the input, of which match (-1: none), and after how many mapped rows of all."""
 
     row: npt.NDArray[np.int64]
@@ -104,7 +104,10 @@ class RowFiller:
 
     def fill(self, matches: Matches) -> pa.RecordBatch:
         """Return the rows that come out for some matches (all of the batch where unmatched rows come out)."""
-        lines = self._lines(matches)
+        return self.filled(matches, self.lines(matches, self._offset[:-1], self._offset[1:]))
+
+    def filled(self, matches: Matches, lines: Lines) -> pa.RecordBatch:
+        """Return the values of the rows that come out."""
         arrays = [
             self._slot(reading, source, matches, lines)
             for reading, source in zip(self._plan.output.slots, self._plan.output.slot_payload, strict=True)
@@ -115,13 +118,14 @@ class RowFiller:
         typed = [array.cast(field.type) for array, field in zip(arrays, self._schema, strict=True)]
         return pa.RecordBatch.from_arrays(typed, schema=self._schema)
 
-    def _lines(self, matches: Matches) -> _Lines:
+    def lines(self, matches: Matches, begin: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> Lines:
+        """Return the rows that come out; unmatched ones are those of each partition between `begin` and `end`."""
         lengths = np.diff(matches.first)
         count = len(lengths)
         mode = self._plan.query.rows
         if mode is RowsPerMatch.ONE:
             # The row itself is only asked for its partition columns.
-            return _Lines(matches.start, np.arange(count), np.full(count, -1))
+            return Lines(matches.start, np.arange(count), np.full(count, -1))
         match = np.repeat(np.arange(count), lengths)
         mapped = np.arange(len(matches.path))
         row = matches.start[match] + mapped - matches.first[match]
@@ -135,7 +139,7 @@ class RowFiller:
             mapped = np.concatenate([mapped, np.full(len(empty), -1)])
             begins = np.concatenate([begins, matches.start[empty]])
         if mode is RowsPerMatch.ALL_WITH_UNMATCHED:
-            unmatched = self._unmatched(matches, lengths)
+            unmatched = self._unmatched(matches, lengths, begin, end)
             row = np.concatenate([row, unmatched])
             match = np.concatenate([match, np.full(len(unmatched), -1)])
             mapped = np.concatenate([mapped, np.full(len(unmatched), -1)])
@@ -143,16 +147,24 @@ class RowFiller:
         if len(row) > kept.sum():
             order = np.argsort(begins, kind="stable")
             row, match, mapped = row[order], match[order], mapped[order]
-        return _Lines(row, match, mapped)
+        return Lines(row, match, mapped)
 
-    def _unmatched(self, matches: Matches, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        begin, end = int(self._offset[0]), int(self._offset[-1])
-        change = np.zeros(end - begin + 1, np.int64)
-        np.add.at(change, matches.start - begin, 1)
-        np.add.at(change, matches.start - begin + np.maximum(lengths, 1), -1)
-        return np.flatnonzero(np.cumsum(change[:-1]) == 0) + begin
+    def _unmatched(
+        self,
+        matches: Matches,
+        lengths: npt.NDArray[np.int64],
+        begin: npt.NDArray[np.int64],
+        end: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.int64]:
+        rows = int(self._offset[-1])
+        covers, asked = np.zeros(rows + 1, np.int64), np.zeros(rows + 1, np.int64)
+        np.add.at(covers, matches.start, 1)
+        np.add.at(covers, matches.start + np.maximum(lengths, 1), -1)
+        np.add.at(asked, begin, 1)
+        np.add.at(asked, np.maximum(begin, end), -1)
+        return np.flatnonzero((np.cumsum(covers[:-1]) == 0) & (np.cumsum(asked[:-1]) == 1))
 
-    def _slot(self, reading: Reading, source: int, matches: Matches, lines: _Lines) -> pa.Array:
+    def _slot(self, reading: Reading, source: int, matches: Matches, lines: Lines) -> pa.Array:
         matched = lines.match >= 0
         match reading:
             case MatchNumber():
@@ -164,7 +176,7 @@ class RowFiller:
                 return self._labels(place, of, matches, lines)
         return self._total(reading, source, matches, lines, matched)
 
-    def _reached(self, place: Place, matches: Matches, lines: _Lines) -> npt.NDArray[np.int64]:
+    def _reached(self, place: Place, matches: Matches, lines: Lines) -> npt.NDArray[np.int64]:
         """Return the row that a navigation reaches for each line, or -1."""
         member = self._plan.members(place.variables)
         arguments = (member, matches.start, matches.first, matches.path, not place.first, place.offset)
@@ -181,7 +193,7 @@ class RowFiller:
             rows = np.where(inside, moved, -1)
         return rows
 
-    def _labels(self, place: Place, of: frozenset[str] | None, matches: Matches, lines: _Lines) -> pa.Array:
+    def _labels(self, place: Place, of: frozenset[str] | None, matches: Matches, lines: Lines) -> pa.Array:
         rows = self._reached(place, matches, lines)
         at = rows - _picked(matches.start, lines.match)
         inside = (rows >= 0) & (at >= 0) & (at < _picked(np.diff(matches.first), lines.match))
@@ -192,7 +204,7 @@ class RowFiller:
         return names.take(pa.array(np.where(inside, position, 0), mask=~inside))
 
     def _total(
-        self, total: Total, source: int, matches: Matches, lines: _Lines, matched: npt.NDArray[np.bool_]
+        self, total: Total, source: int, matches: Matches, lines: Lines, matched: npt.NDArray[np.bool_]
     ) -> pa.Array:
         keys, valid = (np.zeros(0, np.int64), np.zeros(0, np.uint8)) if source < 0 else self._values(total, source)
         op = _operation(total, None if source < 0 else self._payload[source].type)
