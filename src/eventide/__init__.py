@@ -12,6 +12,7 @@ from eventide.errors import (
     LimitError,
     ParseError,
 )
+from eventide.sources.replay import register_sources, replay
 
 __version__ = "0.1.0"
 
@@ -28,6 +29,8 @@ __all__ = [
     "builder",
     "events",
     "query",
+    "register_sources",
+    "replay",
     "sql",
     "statement",
 ]
