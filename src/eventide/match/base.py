@@ -141,6 +141,10 @@ class NodeMatcher(Harvest):
         live[self._accepts.key[: int(self._counters[ACCEPTED])]] = True
         return live
 
+    def kept_values(self, column: int) -> npt.NDArray[np.int64]:
+        """Return a value column of the events that are held."""
+        return self._rows.store.values[column]
+
     def partial_matches(self) -> int:
         """Return how many active states or runs there are."""
         return int(self._active().sum())

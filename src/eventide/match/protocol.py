@@ -116,6 +116,10 @@ class Matcher(Protocol):
         """Forget all slots but these (ascending), which are numbered anew; the others must not be live."""
         ...
 
+    def kept_values(self, column: int) -> npt.NDArray[np.int64]:
+        """Return a value column of the events that are held."""
+        ...
+
     def partial_matches(self) -> int:
         """Return how many partial matches, or states that share them, are held."""
         ...

@@ -86,7 +86,7 @@ class NumberedKeys(KeyTracker):
         self._last = np.zeros(0, np.int64)
 
     @abstractmethod
-    def _known(self) -> int:
+    def known(self) -> int:
         """Return how many keys have a number."""
 
     def positions(self, spans: KeySpans) -> npt.NDArray[np.int64]:
@@ -114,7 +114,7 @@ class NumberedKeys(KeyTracker):
 
     def _grouped(self, slot: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return an order that puts keys together, and for each row of it where its key begins."""
-        missing = self._known() - len(self._counts)
+        missing = self.known() - len(self._counts)
         self._counts = np.append(self._counts, np.zeros(missing, np.int64))
         self._last = np.append(self._last, np.full(missing, np.iinfo(np.int64).min, np.int64))
         order = np.argsort(slot, kind="stable")
@@ -131,7 +131,8 @@ class InterleavedKeys(NumberedKeys):
         super().__init__()
         self._slots: dict[tuple[object, ...], int] = {}
 
-    def _known(self) -> int:
+    def known(self) -> int:
+        """Return how many keys have a number."""
         return len(self._slots)
 
     def spans(self, keys: pa.Table) -> KeySpans:
@@ -159,7 +160,8 @@ class HashedKeys(NumberedKeys):
         self._checks = np.zeros(0, np.int64)
         self._numbers = np.zeros(0, np.int32)
 
-    def _known(self) -> int:
+    def known(self) -> int:
+        """Return how many keys have a number."""
         return len(self._hashes)
 
     def spans(self, keys: pa.Table) -> KeySpans:

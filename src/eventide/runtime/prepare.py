@@ -11,7 +11,7 @@ from sqlglot import exp
 from eventide.pattern import WindowUnit
 from eventide.plan.operators import Encoding
 from eventide.plan.output import TIME_COLUMN
-from eventide.plan.schema import Kind
+from eventide.plan.schema import CLOCK_COLUMN, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eventide.plan.plan import Plan
     from eventide.plan.schema import StreamSchema
 
-CLOCK = "__et_clock"
+CLOCK = CLOCK_COLUMN
 TYPE = "__et_type"
 TIE = "__et_tie"
 STREAM = "__et_stream"
@@ -75,6 +75,10 @@ class Dialect(ABC):
     def micros(self, sql: str, kind: Kind) -> str:
         """Return an expression for a time as microseconds since 1970."""
 
+    @abstractmethod
+    def key_hash(self, columns: Sequence[str], salt: int) -> str:
+        """Return an expression for 64 bits that stand for the values of columns; null is a value."""
+
     def sql(self, tree: exp.Expression) -> str:
         """Return an expression in the engine's own SQL."""
         return tree.sql(dialect=self.name)
@@ -94,6 +98,11 @@ class SparkDialect(Dialect):
         if kind is Kind.DATE:
             return f"CAST(unix_date({sql}) AS BIGINT) * 86400000000"
         return f"unix_micros(CAST({sql} AS TIMESTAMP))"
+
+    def key_hash(self, columns: Sequence[str], salt: int) -> str:
+        """Return an expression for 64 bits that stand for the values of columns; null is a value."""
+        # Spark's hash passes nulls over, so that (1, null) and (null, 1) would be one key.
+        return f"xxhash64({salt}, {', '.join(f'{self.quote(name)}, {self.quote(name)} IS NULL' for name in columns)})"
 
 
 class DuckDialect(Dialect):
@@ -115,6 +124,10 @@ class DuckDialect(Dialect):
     def micros(self, sql: str, kind: Kind) -> str:  # noqa: ARG002 - one function fits all kinds of time here
         """Return an expression for a time as microseconds since 1970."""
         return f"epoch_us({sql})"
+
+    def key_hash(self, columns: Sequence[str], salt: int) -> str:
+        """Return an expression for 64 bits that stand for the values of columns; null is a value."""
+        return f"CAST(hash({salt}, {', '.join(self.quote(name) for name in columns)}) >> 1 AS BIGINT)"
 
 
 def role_columns(schema: StreamSchema, number: int, dialect: Dialect, arrival: str) -> list[tuple[str, str]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
     from eventide.match.enumeration import Found
     from eventide.match.protocol import Matcher
     from eventide.plan.labelling import Labelling
-    from eventide.plan.plan import Plan
+    from eventide.plan.plan import BoundWindow, Plan
     from eventide.runtime.prepare import Layout
 
 CHUNK_ROWS = 1 << 18
-LOWEST = np.iinfo(np.int64).min
-HIGHEST = np.iinfo(np.int64).max
+LOWEST = int(np.iinfo(np.int64).min)
+HIGHEST = int(np.iinfo(np.int64).max)
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,25 @@ class StageOptions:
     max_matches: int | None = None
     slices: int = 1
     slice_index: int = 0
+
+
+@contextmanager
+def limits_explained() -> Iterator[None]:
+    """Turn the limits of matchers into errors that a user understands."""
+    try:
+        yield
+    except TooManyMoves as moves:
+        raise LimitError(
+            "TOO_MANY_ALTERNATIVES",
+            f"One event could be taken in {moves} ways, more than skip-till-next with conditions tells apart.",
+            hint="Use fewer alternatives that fit the same event.",
+        ) from None
+    except MatchLimit as limit:
+        raise LimitError(
+            "TOO_MANY_MATCHES",
+            f"The query has more than {limit.limit} matches.",
+            hint="Narrow WITHIN, add LIMIT, raise max_matches, or use count() to learn how many there are.",
+        ) from None
 
 
 def make_matcher(plan: Plan, options: StageOptions) -> tuple[Matcher, Labelling]:
@@ -74,15 +94,38 @@ class StringCodes:
 
     def __init__(self, constants: tuple[str, ...]) -> None:
         self._codes = {text: number for number, text in enumerate(constants)}
+        self._constants = len(constants)
+        self._next = len(constants)
 
     def encode(self, column: pa.Array) -> npt.NDArray[np.int64]:
         """Return the codes of a column; nulls get 0."""
         encoded = column.dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.combine_chunks()
-        numbers = np.array([self._codes.setdefault(text, len(self._codes)) for text in encoded.dictionary.to_pylist()], np.int64)
+        numbers = np.array([self._code(text) for text in encoded.dictionary.to_pylist()], np.int64)
         indices = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
         return numbers[indices] if len(numbers) else np.zeros(len(column), np.int64)
+
+    def _code(self, text: str) -> int:
+        code = self._codes.get(text)
+        if code is None:
+            code = self._codes[text] = self._next
+            self._next += 1
+        return code
+
+    def prune(self, used: npt.NDArray[np.int64]) -> None:
+        """Forget the strings that none of these codes stands for; a code is never given again."""
+        wanted = set(used.tolist())
+        self._codes = {text: code for text, code in self._codes.items() if code < self._constants or code in wanted}
+
+    def dump(self) -> list[object]:
+        """Return what is known, as JSON holds it."""
+        return [self._next, list(self._codes), list(self._codes.values())]
+
+    def load(self, known: list[Any]) -> None:
+        """Go on from a dump."""
+        self._next, texts, codes = known
+        self._codes = dict(zip(texts, codes, strict=True))
 
 
 class MatchStage:
@@ -95,33 +138,22 @@ class MatchStage:
         self.matcher, self.labelling = make_matcher(plan, self.options)
         self._codes = StringCodes(plan.strings)
         self._keys: KeyTracker = InterleavedKeys() if plan.interleaved and layout.keys else SortedKeys()
+        self._key_columns: tuple[str, ...] = layout.keys
+        self._kept_columns = [*layout.keys, *layout.payload, *layout.order, layout.clock]
         self._payload: pa.Table | None = None
         self._filler: SlotFiller | None = None
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn all events of a partition into matches."""
-        try:
+        with limits_explained():
             for table in _chunks(batches):
                 yield from self._advance(table)
             yield from self._finish()
-        except TooManyMoves as moves:
-            raise LimitError(
-                "TOO_MANY_ALTERNATIVES",
-                f"One event could be taken in {moves} ways, more than skip-till-next with conditions tells apart.",
-                hint="Use fewer alternatives that fit the same event.",
-            ) from None
-        except MatchLimit as limit:
-            raise LimitError(
-                "TOO_MANY_MATCHES",
-                f"The query has more than {limit.limit} matches.",
-                hint="Narrow WITHIN, add LIMIT, raise max_matches, or use count() to learn how many there are.",
-            ) from None
 
     def _advance(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
-        spans = self._keys.spans(table.select(list(self.layout.keys)))
+        spans = self._keys.spans(table.select(list(self._key_columns)))
         batch = self._batch(table, spans)
-        kept_columns = [*self.layout.keys, *self.layout.payload, *self.layout.order, self.layout.clock]
-        fresh = table.select(kept_columns)
+        fresh = table.select(self._kept_columns)
         payload = fresh if self._payload is None else pa.concat_tables([self._payload, fresh])
         payload = payload.combine_chunks()
         for found in self.matcher.advance(batch):
@@ -177,10 +209,7 @@ class MatchStage:
             return position, _minus(position, window.size)
         if window.unit is WindowUnit.ATTRIBUTE:
             return self._attribute_clock(table, spans)
-        if window.slide is not None:
-            begin = np.floor_divide(time, window.slide) * window.slide
-            return time, _minus(np.where(begin > time, LOWEST, begin), window.size - window.slide)
-        return time, _minus(time, window.size)
+        return time, lows_of(window, time)
 
     def _attribute_clock(self, table: pa.Table, spans: KeySpans) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         assert self.layout.attribute is not None and self.plan.window is not None
@@ -197,6 +226,14 @@ class MatchStage:
                 hint="Measure by an attribute that never decreases, or use a duration or a number of events.",
             )
         return clock, low
+
+
+def lows_of(window: BoundWindow, time: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return where the windows of a duration begin that end at these times."""
+    if window.slide is not None:
+        begin = np.floor_divide(time, window.slide) * window.slide
+        return _minus(np.where(begin > time, LOWEST, begin), window.size - window.slide)
+    return _minus(time, window.size)
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

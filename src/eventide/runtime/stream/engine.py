@@ -59,5 +59,13 @@ class StreamEngine(ABC):
         """Go on from a dumped state."""
 
     @abstractmethod
+    def shed(self, share: float) -> int:
+        """Forget that share of the oldest partial matches; returns how many held events went with them."""
+
+    @abstractmethod
+    def expired(self) -> int:
+        """Return how many keys were given up since the last call."""
+
+    @abstractmethod
     def held(self) -> Held:
         """Return what is held."""

@@ -1,0 +1,52 @@
+"""The identity of a match: 128 bits made of its events and variables, the same in every process."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SEEDS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
+
+
+def text_code(texts: Iterable[str]) -> np.uint64:
+    """Return 64 bits that stand for some texts."""
+    return np.uint64(int.from_bytes(blake2b("\0".join(texts).encode(), digest_size=8).digest(), "little"))
+
+
+def mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Scatter the bits of numbers over all of their 64 bits."""
+    with np.errstate(over="ignore"):
+        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return values ^ (values >> np.uint64(31))
+
+
+def identities(
+    fixed: Iterable[npt.NDArray[np.int64]],
+    offset: npt.NDArray[np.int64],
+    members: npt.NDArray[np.int64],
+    codes: npt.NDArray[np.uint64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return two numbers for each match, of columns that it has one of and of its members with their codes.
+
+    Members with the code 0 do not count. They may come in any order.
+    """
+    numbers = []
+    fixed = list(fixed)
+    count = len(offset) - 1
+    with np.errstate(over="ignore"):
+        for seed in _SEEDS:
+            terms = mixed(mixed(members.view(np.uint64) + seed) ^ codes)
+            terms[codes == 0] = 0
+            sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+            total = sums[offset[1:]] - sums[offset[:-1]] + np.full(count, seed, np.uint64)
+            for column in fixed:
+                total = mixed(total + mixed(column.astype(np.int64).view(np.uint64) ^ seed))
+            numbers.append(total.view(np.int64))
+    return numbers[0], numbers[1]

@@ -1,0 +1,93 @@
+"""What a streaming run consists of, as it is shipped to the workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.runtime.stream.output import FINAL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eventide.runtime.stream.engine import StreamEngine
+
+BUCKETS = 16
+"""More than tasks, so that they share the work evenly; a state of a million small keys is then some megabytes each."""
+ERROR, DROP_OLDEST = "error", "drop_oldest"
+OVERFLOWS = (ERROR, DROP_OLDEST)
+
+
+@dataclass(frozen=True)
+class StreamQuery:
+    """One query of a run."""
+
+    name: str
+    fingerprint: str
+    """Says whether state was made by the same query."""
+    columns: tuple[tuple[str, str], ...]
+    """The names that its engine knows, with the names they have in the run."""
+    clock: str
+    """The time of an event, in the names of the run."""
+    group: int
+    """Which way of spreading events over buckets it uses."""
+    make_engine: Callable[[], StreamEngine]
+    mask: str | None = None
+    relevant: int = 0
+    """Events without any of these bits in their mask are left out (0: none is)."""
+    required: tuple[str, ...] = ()
+    """Events with a null in one of these columns are left out."""
+    output: str = FINAL
+    hold: int = 0
+    """How long a result can take to become certain behind the watermark."""
+
+    def wanted(self, table: pa.Table) -> npt.NDArray[np.bool_]:
+        """Return which events matter to the query."""
+        wanted = np.ones(table.num_rows, np.bool_)
+        if self.mask is not None and self.relevant:
+            wanted &= (table.column(self.mask).to_numpy() & np.int64(self.relevant)) != 0
+        for name in self.required:
+            wanted &= pc.is_valid(table.column(name)).to_numpy()
+        return wanted
+
+
+@dataclass(frozen=True)
+class Group:
+    """A way of spreading events: by a key, or all to one bucket."""
+
+    key: str | None
+    check: str | None
+    """The columns of the two hashes; without a key both are 0."""
+    bucket: int | None = None
+    """The only bucket, where all keys must be seen together."""
+
+
+@dataclass(frozen=True)
+class StreamJob:
+    """All queries of a run and how it is cut into buckets."""
+
+    queries: tuple[StreamQuery, ...]
+    groups: tuple[Group, ...]
+    clock: str
+    streams: int
+    """Several streams have a clock each; the slowest rules."""
+    stream: str | None
+    """The column with the number of an event's stream, when there are several."""
+    lateness: int
+    buckets: int = BUCKETS
+    max_state: int | None = None
+    """The most bytes of state of one bucket."""
+    overflow: str = ERROR
+    registry: bool = False
+    """Whether queries may come, change and go between runs."""
+    late: bool = False
+    """Whether the result is the late events themselves."""
+
+    def of_group(self, group: int) -> list[StreamQuery]:
+        """Return the queries that use a way of spreading."""
+        return [query for query in self.queries if query.group == group]

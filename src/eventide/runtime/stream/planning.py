@@ -1,0 +1,200 @@
+"""From plans to a streaming run: which columns are prepared, how events are spread, and what cannot be decided on a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from eventide.errors import BindError, did_you_mean
+from eventide.pattern import WindowUnit
+from eventide.pattern.printing import to_ceql
+from eventide.runtime.prepare import CLOCK, STREAM, TIE, layout_of, prepared_columns
+from eventide.runtime.stream.engine import StreamEngine
+from eventide.runtime.stream.events import EventStreamEngine
+from eventide.runtime.stream.job import BUCKETS, ERROR, OVERFLOWS, Group, StreamJob, StreamQuery
+from eventide.runtime.stream.output import CORRECTNESS, EARLY, FINAL, ORDERED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from eventide.plan.plan import Plan
+    from eventide.runtime.prepare import Dialect, Layout
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """What a caller may set for a stream."""
+
+    lateness: int = 0
+    output: str = FINAL
+    buckets: int = BUCKETS
+    max_state: int | None = None
+    overflow: str = ERROR
+
+    def check(self) -> None:
+        """Refuse settings that there are not."""
+        if self.output not in CORRECTNESS:
+            raise BindError("UNKNOWN_OUTPUT", f"There is no output {self.output}.", hint=did_you_mean(self.output, CORRECTNESS))
+        if self.overflow not in OVERFLOWS:
+            raise BindError(
+                "UNKNOWN_OVERFLOW", f"There is no overflow {self.overflow}.", hint=did_you_mean(self.overflow, OVERFLOWS)
+            )
+        for name, number in (("buckets", self.buckets), ("max_state", self.max_state)):
+            if number is not None and number < 1:
+                raise BindError("BAD_SETTING", f"{name} is {number}.", hint=f"Give {name} as a number above zero.")
+        if self.lateness < 0:
+            raise BindError("BAD_LATENESS", "The lateness is negative.", hint='Give it as a duration: lateness="10 seconds".')
+
+
+class Projection:
+    """The columns that a run prepares, each expression once."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def add(self, sql: str) -> str:
+        """Return the name of an expression."""
+        return self._names.setdefault(sql, f"c{len(self._names)}")
+
+    def columns(self) -> list[tuple[str, str]]:
+        """Return all columns as (name, SQL)."""
+        return [(name, sql) for sql, name in self._names.items()]
+
+
+class Spreading:
+    """The ways in which the events of a run are spread, each once."""
+
+    def __init__(self, projection: Projection, dialect: Dialect, buckets: int) -> None:
+        self._projection = projection
+        self._dialect = dialect
+        self._buckets = buckets
+        self._groups: dict[tuple[tuple[str, ...], bool], int] = {}
+        self.groups: list[Group] = []
+
+    def group(self, keys: Sequence[str], *, together: bool) -> int:
+        """Return the number of a way: by keys, or all events in one bucket where they must be seen together."""
+        together = together or not keys
+        known = self._groups.get((tuple(keys), together))
+        if known is not None:
+            return known
+        number = self._groups[tuple(keys), together] = len(self.groups)
+        hashes = [self._projection.add(self._dialect.key_hash(keys, salt)) if keys else None for salt in (0, 1)]
+        self.groups.append(Group(hashes[0], hashes[1], number % self._buckets if together else None))
+        return number
+
+
+def event_job(plans: Mapping[str, Plan], dialect: Dialect, options: StreamOptions, *, registry: bool = False) -> tuple[StreamJob, list[tuple[str, str]]]:
+    """Return the run of some event queries over the same streams, and the columns to prepare for it."""
+    projection = Projection()
+    spreading = Spreading(projection, dialect, options.buckets)
+    clock = projection.add(CLOCK)
+    streams = next(iter(plans.values())).streams
+    queries = tuple(
+        _event_query(name, plan, dialect, options, projection, spreading) for name, plan in plans.items()
+    )
+    job = StreamJob(
+        queries,
+        tuple(spreading.groups),
+        clock,
+        len(streams),
+        projection.add(STREAM) if len(streams) > 1 else None,
+        options.lateness,
+        options.buckets,
+        options.max_state,
+        options.overflow,
+        registry,
+    )
+    return job, projection.columns()
+
+
+def stream_layout(plan: Plan) -> Layout:
+    """Return the names of the prepared columns; the order of a stream needs no columns of LIMIT."""
+    return replace(layout_of(plan), order=())
+
+
+def _event_query(
+    name: str, plan: Plan, dialect: Dialect, options: StreamOptions, projection: Projection, spreading: Spreading
+) -> StreamQuery:
+    refuse_undecidable(plan, options.output)
+    layout = stream_layout(plan)
+    columns = prepared_columns(plan, layout, dialect)
+    if any(schema.tie_break for _, schema in plan.streams):
+        columns.append((TIE, TIE))
+    if len(plan.streams) > 1:
+        columns.append((STREAM, STREAM))
+    shared = tuple((own, projection.add(sql)) for own, sql in columns)
+    named = dict(shared)
+    keys = [*plan.keys, *plan.derived_keys]
+    group = spreading.group(keys, together=plan.interleaved or plan.query.limit is not None)
+    make, kind = engine_of(plan, layout)
+    bits = {occurrence.bit for occurrence in plan.bound.occurrences} | {absence.bit for absence in plan.bound.absences}
+    required = [named[key] for key in layout.keys[len(plan.keys) :]]
+    if layout.attribute is not None:
+        required.append(named[layout.attribute])
+    return StreamQuery(
+        name,
+        fingerprint(to_ceql(plan.query), columns, kind, options.output, str(len(plan.streams))),
+        shared,
+        named[layout.clock],
+        group,
+        make,
+        named[layout.mask],
+        sum(1 << bit for bit in bits) if plan.drops_irrelevant else 0,
+        tuple(required),
+        options.output,
+        int(plan.window.size) if plan.trailing and plan.window is not None else 0,
+    )
+
+
+def engine_of(plan: Plan, layout: Layout) -> tuple[Callable[[], StreamEngine], str]:
+    """Return what makes the engine of a plan, and its name."""
+    return partial(EventStreamEngine, plan, layout), "reorder"
+
+
+def fingerprint(text: str, columns: Sequence[tuple[str, str]], *more: str) -> str:
+    """Return a short name of a query: state made under another name is not its own."""
+    written = "\0".join([text, *(f"{name}={sql}" for name, sql in columns), *more])
+    return blake2b(written.encode(), digest_size=12).hexdigest()
+
+
+def refuse_undecidable(plan: Plan, output: str) -> None:
+    """Refuse what an unbounded stream cannot decide."""
+    timed = plan.window is not None and plan.window.unit in (WindowUnit.DURATION, WindowUnit.TIME_UNITS)
+    if plan.trailing and output == ORDERED and not timed:
+        raise BindError(
+            "ORDER_WITHOUT_TIME",
+            "NOT at the end is decided by a number of events, so how long a match must wait for its turn is not known.",
+            hint='Use WITHIN with a duration, or output="final".',
+        )
+    if plan.trailing and plan.query.limit is not None:
+        raise BindError(
+            "LIMIT_UNDECIDED",
+            "LIMIT keeps the matches that end first, but with NOT at the end a later one can be certain before them.",
+            hint="Leave LIMIT out on a stream.",
+        )
+    if plan.query.limit is not None and output == EARLY:
+        raise BindError(
+            "LIMIT_UNDECIDED",
+            "LIMIT cannot be combined with early output: each correction would move all later matches.",
+            hint='Leave LIMIT out, or use output="final".',
+        )
+
+
+def stream_warnings(plan: Plan) -> list[str]:
+    """Return what a user should know before a stream of this plan starts."""
+    warnings = []
+    window = plan.window
+    if window is None:
+        warnings.append(
+            "The query has no WITHIN, so the state of the stream grows without bound. Add WITHIN with a duration, or max_state."
+        )
+    elif window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS):
+        warnings.append(
+            "WITHIN is no duration, so keys without further events are kept for ever. Use a duration where keys come and go."
+        )
+    if plan.interleaved or plan.query.limit is not None or not (plan.keys or plan.derived_keys):
+        reason = "CONSUME BY ANY" if plan.interleaved else "LIMIT" if plan.query.limit is not None else "no PARTITION BY"
+        warnings.append(f"The query has {reason}, so one task does all the matching of the stream.")
+    return warnings

@@ -1,0 +1,111 @@
+"""Spread: prepared events of a task become one packed row for each bucket, so that few and large rows are shuffled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.runtime.stream.bucket import ARRIVAL, GROUP
+from eventide.runtime.stream.engine import CHECK, KEY
+from eventide.runtime.stream.packing import pack, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from eventide.runtime.stream.job import Group, StreamJob
+
+ROWS_AT_ONCE = 1 << 20
+TASK_BITS = 40
+BUCKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("body", pa.binary())])
+
+
+def spread(job: StreamJob, task: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Pack the events of a task; every bucket gets a row with the clocks, whether or not it has events."""
+    waiting: list[pa.RecordBatch] = []
+    rows = arrived = 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            rows += batch.num_rows
+        if rows >= ROWS_AT_ONCE:
+            yield _packed(job, pa.Table.from_batches(waiting), (task << TASK_BITS) + arrived)
+            arrived += rows
+            waiting, rows = [], 0
+    if waiting:
+        yield _packed(job, pa.Table.from_batches(waiting), (task << TASK_BITS) + arrived)
+
+
+def _packed(job: StreamJob, table: pa.Table, first: int) -> pa.RecordBatch:
+    table = table.combine_chunks().append_column(ARRIVAL, pa.array(first + np.arange(table.num_rows)))
+    events = table.num_rows
+    timed = pc.is_valid(table.column(job.clock)).to_numpy()
+    if not timed.all():
+        table = table.filter(pa.array(timed))
+    clocks = _clocks(job, table)
+    parts: list[pa.Table] = []
+    homes: list[npt.NDArray[np.int64]] = []
+    hashes = {name for group in job.groups for name in (group.key, group.check) if name is not None}
+    for number, group in enumerate(job.groups):
+        wanted = np.zeros(table.num_rows, np.bool_)
+        for query in job.of_group(number):
+            wanted |= query.wanted(table)
+        if job.late:
+            wanted[:] = True
+        chosen = table if wanted.all() else table.filter(pa.array(wanted))
+        keys, checks = (_hash(chosen, name) for name in (group.key, group.check))
+        homes.append(_homes(group, keys, job.buckets))
+        chosen = chosen.drop_columns([name for name in chosen.column_names if name in hashes])
+        chosen = chosen.append_column(KEY, pa.array(keys)).append_column(CHECK, pa.array(checks))
+        if len(job.groups) > 1:
+            chosen = chosen.append_column(GROUP, pa.array(np.full(chosen.num_rows, number, np.int32)))
+        parts.append(chosen)
+    home = np.concatenate(homes)
+    order = np.argsort(home, kind="stable")
+    rows = pa.concat_tables(parts).combine_chunks().take(pa.array(order))
+    borders = np.searchsorted(home[order], np.arange(job.buckets + 1))
+    bodies = []
+    for bucket in range(job.buckets):
+        counted = {"events": events, "untimed": events - int(timed.sum())} if bucket == 0 else {}
+        part = rows.slice(borders[bucket], borders[bucket + 1] - borders[bucket])
+        bodies.append(pack({"rows": part, "clocks": list(clocks.items()), **counted}))
+    return pa.record_batch([pa.array(range(job.buckets), pa.int32()), pa.array(bodies, pa.binary())], schema=BUCKET_SCHEMA)
+
+
+def _clocks(job: StreamJob, table: pa.Table) -> dict[int, int]:
+    """Return the latest time of each stream, events that concern no query included: they too tell that time goes on."""
+    time = table.column(job.clock).to_numpy()
+    if not len(time):
+        return {}
+    if job.stream is None:
+        return {0: int(time.max())}
+    stream = table.column(job.stream).to_numpy()
+    return {int(number): int(time[stream == number].max()) for number in np.unique(stream)}
+
+
+def _hash(table: pa.Table, name: str | None) -> npt.NDArray[np.int64]:
+    return np.zeros(table.num_rows, np.int64) if name is None else table.column(name).to_numpy()
+
+
+def _homes(group: Group, keys: npt.NDArray[np.int64], buckets: int) -> npt.NDArray[np.int64]:
+    if group.bucket is not None:
+        return np.full(len(keys), group.bucket, np.int64)
+    return np.mod(keys, buckets)
+
+
+def gathered(bodies: Iterable[bytes]) -> tuple[pa.Table, dict[int, int], Mapping[str, int]]:
+    """Return the events of packed rows, the latest time of each stream, and what was counted on the way."""
+    tables: list[pa.Table] = []
+    clocks: dict[int, int] = {}
+    counted = {"events": 0, "untimed": 0}
+    for body in bodies:
+        parts: dict[str, Any] = unpack(body)
+        tables.append(parts["rows"])
+        for stream, clock in parts["clocks"]:
+            clocks[stream] = max(clock, clocks.get(stream, clock))
+        for name in counted:
+            counted[name] += parts.get(name, 0)
+    return pa.concat_tables(tables).combine_chunks(), clocks, counted
