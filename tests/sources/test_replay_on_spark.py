@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -62,6 +63,8 @@ def test_a_stream_is_cut_exactly(spark, trades, tmp_path):
 
 def test_a_stream_that_crashed_goes_on_with_the_same_rows(spark, trades, tmp_path):
     """Each batch writes a file of its own name, so what is read twice must be the same to leave no trace."""
+    from pyspark.errors import StreamingQueryException
+
     checkpoint, output = tmp_path / "checkpoint", tmp_path / "output"
     output.mkdir()
 
@@ -75,12 +78,9 @@ def test_a_stream_that_crashed_goes_on_with_the_same_rows(spark, trades, tmp_pat
         frame = et.replay(spark, trades, **ORDER, rows_per_batch=30)
         writer = frame.writeStream.foreachBatch(write).option("checkpointLocation", str(checkpoint))
         query = writer.trigger(availableNow=True).start()
-        try:
+        with nullcontext() if crash_in is None else pytest.raises(StreamingQueryException, match="crash"):
             query.awaitTermination(120)
-        except Exception as error:
-            assert "crash" in str(error)
-        finally:
-            query.stop()
+        query.stop()
 
     run(crash_in=1)
     before = {path.name: path.read_text() for path in output.iterdir()}
@@ -148,7 +148,7 @@ def test_mistakes_are_errors_of_ours_at_once(spark, trades):
 
 def test_mistakes_in_options_of_spark_are_named_inside_its_error(spark, trades):
     et.register_sources(spark)
-    with pytest.raises(Exception, match="BAD_OPTION.*rate = fast is not a number"):
+    with pytest.raises(Exception, match="rate = fast is not a number"):
         spark.readStream.format("eventide_replay").option("rate", "fast").load(trades)
 
 
