@@ -76,6 +76,19 @@ def test_within_takes_what_the_clause_takes(within: str | int) -> None:
     assert query(a, within=within).window == parse(f"SELECT * WHERE A WITHIN {within}").window
 
 
+@pytest.mark.parametrize(
+    ("windows", "clause"),
+    [
+        ({"between_steps": "30 seconds"}, "30 seconds BETWEEN STEPS"),
+        ({"within": "10 minutes", "between_steps": "30 seconds"}, "10 minutes, 30 seconds BETWEEN STEPS"),
+        ({"within": "10 minutes, 30 seconds BETWEEN STEPS", "slide": "5 minutes"}, "10 minutes SLIDE 5 minutes, 30 seconds BETWEEN STEPS"),
+        ({"within": 10, "between_steps": 3}, "10, 3 BETWEEN STEPS"),
+    ],
+)
+def test_a_window_between_steps_is_built_as_the_clause_says(windows: dict[str, str | int], clause: str) -> None:
+    assert query(a >> b, **windows) == parse(f"SELECT * WHERE A AS a ; B AS b WITHIN {clause}")  # type: ignore[arg-type]
+
+
 def test_a_built_query_has_text_and_places() -> None:
     built = query(a >> b)
     assert built.text == "SELECT *\nWHERE A AS a ; B AS b"
@@ -104,6 +117,9 @@ def test_an_event_of_any_type_can_be_built() -> None:
         (lambda: query(a, within="5 minuts"), "BAD_WINDOW"),
         (lambda: query(a, slide="5 minutes"), "BAD_WINDOW"),
         (lambda: query(a, within="5 events", slide="5 events"), "BAD_WINDOW"),
+        (lambda: query(a, between_steps="5 events"), "BAD_WINDOW"),
+        (lambda: query(a, within="5 seconds BETWEEN STEPS", between_steps=5), "BAD_WINDOW"),
+        (lambda: query(a, within="5 seconds BETWEEN STEPS", slide=5), "BAD_WINDOW"),
         (lambda: query(a, selector="best"), "UNKNOWN_SELECTOR"),
         (lambda: query(a, select=["a.x AS"]), "UNEXPECTED_TOKEN"),
         (lambda: query(a, limit=-1), "BAD_LIMIT"),

@@ -82,6 +82,7 @@ WINDOWS = st.one_of(
         NAMES,
     ),
 )
+STEP_WINDOWS = st.builds(Window, st.sampled_from([WindowUnit.DURATION, WindowUnit.TIME_UNITS]), st.integers(0, 10**15))
 ITEMS = st.builds(
     OutputItem,
     st.sampled_from(["A", "x.price", "COUNT(*)", "MAX(B.x)", "`next`", "LAST(A.x) - 1", "A.x IS DISTINCT FROM B.x"]).map(
@@ -98,6 +99,7 @@ QUERIES = st.builds(
     streams=NAME_LISTS,
     partition_by=NAME_LISTS,
     window=st.none() | WINDOWS,
+    step_window=st.none() | STEP_WINDOWS,
     consumption=st.sampled_from(Consumption),
     limit=st.none() | st.integers(0, 10**9),
 )

@@ -161,7 +161,7 @@ class WindowUnit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How far the last event of a match may lie from its first.
+    """How far the last event of a match may lie from its first, or (between steps) each event from the one before it.
 
     DURATION sizes and slides are microseconds; TIME_UNITS is a bare number for integer time columns; ATTRIBUTE measures the
     difference of `attribute`. `slide` makes hopping windows.
@@ -193,7 +193,10 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A whole query. `output` None is `SELECT *`; `streams` empty takes the one stream that is given."""
+    """A whole query. `output` None is `SELECT *`; `streams` empty takes the one stream that is given.
+
+    `window` bounds the whole match, `step_window` each pair of neighbouring events of it.
+    """
 
     pattern: Pattern
     output: tuple[OutputItem, ...] | None = None
@@ -201,6 +204,7 @@ class Query:
     streams: tuple[Name, ...] = ()
     partition_by: tuple[Name, ...] = ()
     window: Window | None = None
+    step_window: Window | None = None
     consumption: Consumption = Consumption.NONE
     limit: int | None = None
     text: str = field(default="", compare=False, repr=False)

@@ -65,8 +65,11 @@ def to_ceql(query: Query) -> str:
     lines.extend(f"FILTER {condition}" for condition in reversed(conditions))
     if query.partition_by:
         lines.append("PARTITION BY " + ", ".join(quote_name(attribute.text) for attribute in query.partition_by))
-    if query.window is not None:
-        lines.append(f"WITHIN {window_to_ceql(query.window)}")
+    windows = [window_to_ceql(query.window)] if query.window is not None else []
+    if query.step_window is not None:
+        windows.append(f"{window_to_ceql(query.step_window)} BETWEEN STEPS")
+    if windows:
+        lines.append("WITHIN " + ", ".join(windows))
     if query.consumption is not Consumption.NONE:
         lines.append(f"CONSUME BY {query.consumption.name}")
     if query.limit is not None:

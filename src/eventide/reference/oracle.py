@@ -13,7 +13,7 @@ from eventide.reference.output import kept_variables
 from eventide.reference.rules import Rules
 from eventide.reference.runs import FoundMatch, Search
 from eventide.reference.selectors import keep
-from eventide.reference.windows import window_test
+from eventide.reference.windows import step_test, window_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +142,8 @@ def matches_by_end(query: Query, events: Sequence[Row], columns: Columns) -> lis
     for key, members in partitions(query, events, order):
         rows = [events[index] for index in members]
         inside = window_test(query.window, rows, columns.time, columns.time_scale)
-        search = Search(rules, rows, lambda event, row: fits(event, row, columns), inside)
+        near = step_test(query.step_window, rows, columns.time, columns.time_scale)
+        search = Search(rules, rows, lambda event, row: fits(event, row, columns), inside, near)
         for match in search.matches():
             ending.setdefault(rank[members[match.end]], (key, members, []))[2].append(match)
     groups = []

@@ -32,12 +32,13 @@ class FoundMatch:
 
 @dataclass(slots=True)
 class Search:
-    """The search in one partition; `fits` tells whether a row is an event of a type, `inside` is the window."""
+    """The search in one partition; `fits` tells whether a row is an event of a type, `inside` and `near` are the windows."""
 
     rules: Rules
     rows: list[Row]
     fits: Callable[[Event, Row], bool]
     inside: Callable[[int, int], bool]
+    near: Callable[[int, int], bool]
     _blocked: dict[tuple[Prefix, tuple[int, ...], int], bool] = field(default_factory=dict)
 
     def matches(self) -> set[FoundMatch]:
@@ -50,7 +51,8 @@ class Search:
             yield self._match(prefixes[-1].steps, positions)
         here = prefixes[-1] if prefixes else self.rules.start
         for position in range(positions[-1] + 1 if positions else 0, len(self.rows)):
-            if positions and not self.inside(positions[0], position):
+            if positions and not (self.inside(positions[0], position) and self.near(positions[-1], position)):
+                # Later events are further away still.
                 break
             for longer in here.extensions():
                 if self._can_lie(prefixes, longer.steps[-1], positions, position):

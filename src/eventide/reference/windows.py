@@ -1,4 +1,4 @@
-"""Windows: whether the first and the last event of a match lie close enough (section 4)."""
+"""Windows: whether the first and the last event of a match, and neighbours in it, lie close enough (section 4)."""
 
 from __future__ import annotations
 
@@ -50,6 +50,26 @@ def window_test(window: Window | None, rows: list[Row], time: str, time_scale: i
             )
         low = [(now // window.slide + 1) * window.slide - window.size for now in clock]
     return lambda i, j: bool(clock[i] >= low[j])
+
+
+def step_test(step_window: Window | None, rows: list[Row], time: str, time_scale: int) -> Callable[[int, int], bool]:
+    """Return the function that tells whether two neighbours i < j of a support are near enough: time(j) - time(i) <= g.
+
+    >>> near = step_test(Window(WindowUnit.TIME_UNITS, 10), [{"time": 3}, {"time": 13}, {"time": 24}], "time", 1)
+    >>> near(0, 1), near(1, 2)
+    (True, False)
+    """
+    if step_window is None:
+        return lambda _before, _after: True
+    if step_window.unit not in {WindowUnit.DURATION, WindowUnit.TIME_UNITS} or step_window.slide is not None:
+        raise BindError(
+            "STEPS_NEED_TIME",
+            "A window between steps is a plain time.",
+            span=step_window.span,
+            hint="WITHIN 30 seconds BETWEEN STEPS",
+        )
+    clock, size = _clock(step_window, rows, time, time_scale), step_window.size
+    return lambda i, j: bool(clock[j] - clock[i] <= size)
 
 
 def _clock(window: Window, rows: list[Row], time: str, time_scale: int) -> list[Any]:

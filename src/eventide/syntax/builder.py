@@ -43,6 +43,7 @@ from eventide.syntax.expressions import expression_from_tree, parse_condition
 from eventide.syntax.sequences import build_absence, build_repeat, build_sequence, finished
 from eventide.syntax.sugar import make_identifier, unqualified_columns
 from eventide.syntax.windows import parse_window
+from eventide.syntax.within import Within, parse_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -219,10 +220,13 @@ def query(
     partition_by: Iterable[str] = (),
     within: str | int | None = None,
     slide: str | int | None = None,
+    between_steps: str | int | None = None,
     consume_by: str = "none",
     limit: int | None = None,
 ) -> Query:
     """Make a query of a pattern; the strings are those of the CEQL clauses.
+
+    `within` bounds the whole match, `between_steps` the distance of neighbouring events.
 
     >>> query(event("A") >> event("B"), select=["A.x AS first", "COUNT(B) AS n"], within="100 events").window.size
     100
@@ -230,6 +234,7 @@ def query(
     if limit is not None and limit < 0:
         raise ParseError("BAD_LIMIT", "LIMIT cannot be negative.", hint="Pass limit=10.")
     whole = pattern.filter(where).pattern if where is not None else pattern.pattern
+    windows = _within(within, slide, between_steps)
     built = finished(
         Query(
             pattern=whole,
@@ -239,7 +244,8 @@ def query(
             ],
             streams=_name_tuple(streams),
             partition_by=_name_tuple(partition_by),
-            window=_window(within, slide),
+            window=windows.window,
+            step_window=windows.step_window,
             consumption=Consumption[_known(consume_by, {item.name: item.name for item in Consumption}, "UNEXPECTED_TOKEN")],
             limit=limit,
         )
@@ -332,14 +338,20 @@ def _output(select: list[str] | str | None) -> tuple[OutputItem, ...] | None:
     return tuple(item for text in texts for item in parse_columns(text))
 
 
-def _window(within: str | int | None, slide: str | int | None) -> Window | None:
-    if within is None:
-        if slide is not None:
-            raise ParseError("BAD_WINDOW", "A window that slides needs a size.", hint="Pass within='30 minutes' as well.")
-        return None
-    window = parse_window(str(within))
-    if slide is None:
-        return window
+def _within(within: str | int | None, slide: str | int | None, between_steps: str | int | None) -> Within:
+    read = Within() if within is None else parse_within(str(within))
+    if slide is not None:
+        read = replace(read, window=_sliding(read.window, slide))
+    if between_steps is None:
+        return read
+    if read.step_window is not None:
+        raise ParseError("BAD_WINDOW", "There are two windows between steps.", hint="Pass between_steps='30 seconds' alone.")
+    return replace(read, step_window=parse_within(f"{between_steps} BETWEEN STEPS").step_window)
+
+
+def _sliding(window: Window | None, slide: str | int) -> Window:
+    if window is None:
+        raise ParseError("BAD_WINDOW", "A window that slides needs a size.", hint="Pass within='30 minutes' as well.")
     step = parse_window(str(slide))
     if step.unit is not window.unit or step.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS) or step.size == 0:
         raise ParseError(

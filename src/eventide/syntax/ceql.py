@@ -42,7 +42,6 @@ from eventide.pattern.model import (
     Selector,
     Sequence,
     Strategy,
-    Window,
 )
 from eventide.syntax.ceql_tokens import CLAUSES, prepare_tokens
 from eventide.syntax.clauses import misspelt_clause
@@ -51,7 +50,8 @@ from eventide.syntax.expressions import parse_condition
 from eventide.syntax.grammar import errors_in, load_grammar, run_grammar
 from eventide.syntax.sequences import build_absence, build_repeat, build_sequence, covering, finished, not_position, positive
 from eventide.syntax.tokens import bare_name, span_of, tokenize
-from eventide.syntax.windows import parse_whole_number, parse_window
+from eventide.syntax.windows import parse_whole_number
+from eventide.syntax.within import Within, parse_within
 
 _SIGN = {"SEMICOLON": Strategy.ANY, "COLON": Strategy.STRICT, "ARROW": Strategy.NEXT}
 _AND = {"AND": Strategy.ANY, "STRICT_AND": Strategy.STRICT, "NEXT_AND": Strategy.NEXT}
@@ -95,6 +95,8 @@ class _Builder(Transformer[Token, Any]):
                 fields["pattern"] = Filtered(fields["pattern"], value, span=value.span)
             elif field == "select":
                 fields["selector"], fields["output"] = value
+            elif field == "within":
+                fields["window"], fields["step_window"] = value.window, value.step_window
             else:
                 fields[field] = value
         return Query(language="ceql", **fields)
@@ -126,8 +128,8 @@ class _Builder(Transformer[Token, Any]):
     def partition_by(self, children: list[Token]) -> tuple[str, tuple[Name, ...]]:
         return "partition_by", _names(children)
 
-    def within(self, children: list[Token]) -> tuple[str, Window]:
-        return "window", parse_window(children[1].value, children[1].start_pos or 0)
+    def within(self, children: list[Token]) -> tuple[str, Within]:
+        return "within", parse_within(children[1].value, children[1].start_pos or 0)
 
     def consume_by(self, children: list[Token]) -> tuple[str, Consumption]:
         word = children[1].value.upper()

@@ -29,7 +29,6 @@ from eventide.pattern.model import (
     Repeat,
     Sequence,
     Strategy,
-    Window,
     absences,
     walk,
 )
@@ -43,7 +42,7 @@ from eventide.syntax.sase_equality import equality_conditions
 from eventide.syntax.sase_tokens import CLAUSES, STRATEGIES, equality_attributes, prepare_tokens
 from eventide.syntax.sequences import build_absence, build_repeat, build_sequence, finished, not_position
 from eventide.syntax.tokens import bare_name, span_of, tokenize
-from eventide.syntax.windows import parse_window
+from eventide.syntax.within import Within, parse_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class _Parsed:
 
     pattern: Pattern
     where: _Where
-    window: Window | None
+    within: Within
     output: tuple[OutputItem, ...] | None
 
 
@@ -101,7 +100,8 @@ def _query(parsed: _Parsed, text: str) -> Query:
         pattern=pattern,
         output=parsed.output,
         partition_by=partition_by,
-        window=parsed.window,
+        window=parsed.within.window,
+        step_window=parsed.within.step_window,
         text=text,
         language="sase",
     )
@@ -154,16 +154,16 @@ class _Builder(Transformer[Token, Any]):
 
     def start(self, children: list[Any]) -> _Parsed:
         component, *clauses = [child for child in children if not isinstance(child, Token)]
-        where, window, output = _Where(), None, None
+        where, within, output = _Where(), Within(), None
         for clause in clauses:
             match clause:
                 case _Where():
                     where = clause
-                case Window():
-                    window = clause
+                case Within():
+                    within = clause
                 case _:
                     output = clause or None
-        return _Parsed(_part(component), where, window, output)
+        return _Parsed(_part(component), where, within, output)
 
     def single(self, children: list[Any]) -> Pattern:
         kind = children[0]
@@ -246,8 +246,8 @@ class _Builder(Transformer[Token, Any]):
                 conditions.append(parse_condition(child.value, child.start_pos or 0))
         return _Where(strategy, tuple(attributes), tuple(conditions), tuple(variables))
 
-    def within(self, children: list[Token]) -> Window:
-        return parse_window(children[1].value, children[1].start_pos or 0)
+    def within(self, children: list[Token]) -> Within:
+        return parse_within(children[1].value, children[1].start_pos or 0)
 
     def item(self, children: list[Token]) -> OutputItem:
         return build_column(children)

@@ -174,9 +174,10 @@ def _check_edges(query: Query) -> None:
             )
         if query.window is None:
             where = "begins" if isinstance(current, Sequence) and current.leading else "ends"
+            beside = "" if query.step_window is None else ", 30 seconds BETWEEN STEPS"
             raise ParseError(
                 "NOT_WITHOUT_WITHIN",
-                f"A pattern that {where} with NOT needs a window.",
+                f"A pattern that {where} with NOT needs a window{' of the whole match' if beside else ''}.",
                 span=edges[0].span,
-                hint="Add WITHIN, as in WITHIN 30 minutes.",
+                hint=f"Add {'one' if beside else 'WITHIN'}, as in WITHIN 30 minutes{beside}.",
             )
