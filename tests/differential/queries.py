@@ -78,6 +78,7 @@ def _ceql_trial(rng: Random) -> Trial:
     any_type = rng.random() < 0.04
     maker = PatternMaker(rng, profile, any_type, streams)
     window = _window(rng, several_streams=several_streams)
+    step_window = _step_window(rng, window)
     pattern = maker.make(rng.choice((1, 2, 2, 3, 3, 3, 4, 5)))
     consumption = rng.choices((Consumption.NONE, Consumption.PARTITION, Consumption.ANY), (8, 1, 1))[0]
     if window is not None and isinstance(pattern, Sequence) and rng.random() < 0.25:
@@ -100,6 +101,7 @@ def _ceql_trial(rng: Random) -> Trial:
         streams=tuple(Name(stream) for stream in streams),
         partition_by=tuple(Name(key) for key in keys),
         window=window,
+        step_window=step_window,
         consumption=consumption,
         limit=rng.choice((1, 2, 3, 5)) if not opaque and rng.random() < 0.07 else None,
     )
@@ -109,8 +111,8 @@ def _ceql_trial(rng: Random) -> Trial:
 
 
 def _trial(rng: Random, query: Query, *, several_streams: bool, by_case: bool) -> Trial:
-    duration = query.window is not None and query.window.unit is WindowUnit.DURATION
-    units = query.window is not None and query.window.unit is WindowUnit.TIME_UNITS
+    used = {window.unit for window in (query.window, query.step_window) if window is not None}
+    duration, units = WindowUnit.DURATION in used, WindowUnit.TIME_UNITS in used
     timestamps = not units and (rng.random() < 0.5 if duration else rng.random() < 0.1)
     return Trial(query, rng.random() < 0.5, timestamps, duration and not timestamps, several_streams, by_case)
 
@@ -133,6 +135,15 @@ def _window(rng: Random, *, several_streams: bool) -> Window | None:
                 (Window(WindowUnit.ATTRIBUTE, rng.randint(1, 6), None, "m"), Window(WindowUnit.ATTRIBUTE, 1.5, None, "f"))
             )
     return None
+
+
+def _step_window(rng: Random, window: Window | None) -> Window | None:
+    if rng.random() < 0.75:
+        return None
+    size = rng.choice((0, 1, 1, 2, 2, 3, 4))
+    if (window is not None and window.unit is WindowUnit.DURATION) or rng.random() < 0.2:
+        return Window(WindowUnit.DURATION, size * SECOND)
+    return Window(WindowUnit.TIME_UNITS, size)
 
 
 def _output(rng: Random, pattern: Pattern, keys: tuple[str, ...], *, counted: bool) -> tuple[OutputItem, ...]:
@@ -188,8 +199,14 @@ def _sase_trial(rng: Random) -> Trial:
         joined = " AND ".join(f"({part})" if " OR " in part else part for part in conditions)
         text += f" WHERE {joined}" if strategy is None else f" WHERE {strategy} {{ {joined} }}"
     window = rng.choice(("WITHIN 4 units", "WITHIN 6 seconds", "WITHIN 8 seconds SLIDE 2 seconds", "WITHIN 5", "WITHIN 4 events"))
-    if edges or rng.random() < 0.7:
-        text += " " + window.removesuffix(" units")
+    whole = edges or rng.random() < 0.7
+    steps = rng.choice(("1", "2", "3", "2 seconds")) if rng.random() < 0.25 else None
+    if whole or steps:
+        windows = [window.removesuffix(" units")] if whole else ["WITHIN"]
+        if steps and whole and "seconds" in window:
+            steps = "2 seconds"
+        windows += [f"{steps} BETWEEN STEPS"] if steps else []
+        text += " " + (", " if whole else " ").join(windows)
     if rng.random() < 0.2:
         text += f" RETURN COUNT({rng.choice(positive)}) AS c0, LAST({rng.choice(positive)}.v) AS c1"
     query = parse(text, "sase")
@@ -240,6 +257,7 @@ def simpler(query: Query) -> list[Query]:
         replace(query, output=None),
         replace(query, selector=Selector.ALL),
         replace(query, window=None),
+        replace(query, step_window=None),
         replace(query, consumption=Consumption.NONE),
         replace(query, limit=None),
         replace(query, partition_by=query.partition_by[:1]),

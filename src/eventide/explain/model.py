@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventide.explain.states import AutomatonView, shown_variable, view_automaton
-from eventide.pattern import Strategy, WindowUnit
+from eventide.pattern import Strategy, Window, WindowUnit
 from eventide.pattern.printing import quote_name, to_ceql, window_to_ceql
 from eventide.plan.choice import uses_strategy
 from eventide.plan.structure import BoundAbsence
+from eventide.plan.windows import most_events
 
 if TYPE_CHECKING:
     from eventide.plan.plan import Plan
@@ -73,6 +74,7 @@ class Explanation:
     streams: tuple[StreamView, ...]
     keys: tuple[KeyView, ...]
     window: str
+    step_window: str | None
     strategy: str
     selector: str
     consumption: str
@@ -97,6 +99,7 @@ def explanation_of(plan: Plan, physical: str | None = None) -> Explanation:
         tuple(KeyView(key, derived=False) for key in plan.keys)
         + tuple(KeyView(key, derived=True) for key in plan.derived_keys),
         _window(plan),
+        _step_window(plan),
         _strategy(plan),
         query.selector.name,
         query.consumption.name,
@@ -150,6 +153,9 @@ def _streams(plan: Plan) -> tuple[StreamView, ...]:
 def _window(plan: Plan) -> str:
     window = plan.query.window
     if window is None:
+        step, most = plan.query.step_window, most_events(plan.root)
+        if step is not None and most is not None:
+            return f"none: with {most} events at most, the steps bound a match to {_times(step, most - 1)}"
         return "none: a match may be as long as the stream"
     text = window_to_ceql(window)
     if window.slide is not None:
@@ -162,6 +168,15 @@ def _window(plan: Plan) -> str:
     if plan.window is not None and plan.window.size != window.size:
         counted = f" ({plan.window.size} units of the time column)"
     return f"{text}{counted}: from first to last event, inclusive"
+
+
+def _times(window: Window, count: int) -> str:
+    return window_to_ceql(Window(window.unit, window.size * count))
+
+
+def _step_window(plan: Plan) -> str | None:
+    window = plan.query.step_window
+    return None if window is None else f"{window_to_ceql(window)} between steps: from each event to the next one, inclusive"
 
 
 def _strategy(plan: Plan) -> str:

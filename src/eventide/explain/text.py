@@ -24,7 +24,7 @@ def _sections(shown: Explanation) -> Iterator[tuple[str, Sequence[str]]]:
     yield "query", shown.query.splitlines()
     yield "streams", _streams(shown)
     yield "partition keys", _keys(shown)
-    yield "window", [shown.window]
+    yield "window", [line for line in (shown.window, shown.step_window) if line is not None]
     yield "strategy", [shown.strategy]
     yield "selector", [] if shown.selector == "ALL" else [shown.selector]
     yield "consume by", [] if shown.consumption == "NONE" else [shown.consumption]

@@ -9,6 +9,7 @@ from eventide.errors import BindError, did_you_mean
 from eventide.pattern import Consumption, Selector, Strategy
 from eventide.plan.structure import Chain, Loop, Mix, Node, One
 from eventide.plan.structure import Choice as Alternatives
+from eventide.plan.windows import STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,9 @@ class Choice:
 
 def choose_matcher(query: Query, root: Node, conditions: Sequence[Compiled], forced: str | None) -> Choice:
     """Choose the matcher of a query; a forced one is refused where it would be wrong."""
-    needs_runs = bool(conditions) and uses_strategy(root, Strategy.NEXT) and query.selector is not Selector.STRICT
+    # A window between steps never decides what may be skipped (semantics.md, section 4).
+    deciding = [condition for condition in conditions if STEPS not in condition.slots]
+    needs_runs = bool(deciding) and uses_strategy(root, Strategy.NEXT) and query.selector is not Selector.STRICT
     if forced is not None and forced not in (SHARED_DAG, RUNS):
         raise BindError("UNKNOWN_MATCHER", f"There is no matcher {forced}.", hint=did_you_mean(forced, [SHARED_DAG, RUNS]))
     if forced == SHARED_DAG and needs_runs:
@@ -72,8 +75,9 @@ def explodes(query: Query, root: Node) -> tuple[str, ...]:
     """Return a warning for a query whose matches may grow exponentially with nothing to stop them."""
     unbounded = query.window is None and query.limit is None and query.consumption is Consumption.NONE
     if unbounded and loops_freely(root) and query.selector is not Selector.STRICT:
+        whole = "WITHIN" if query.step_window is None else "a window of the whole match"
         warning = (
-            "The pattern repeats with skip-till-any and has neither WITHIN nor LIMIT: the number of matches can double with "
+            f"The pattern repeats with skip-till-any and has neither {whole} nor LIMIT: the number of matches can double with "
             "every event. Add WITHIN or LIMIT, set max_matches, or use count()."
         )
         return (warning,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
@@ -20,7 +20,7 @@ from eventide.plan.references import (
     single_event_parts,
     span_of,
 )
-from eventide.plan.schema import Kind
+from eventide.plan.schema import CLOCK_COLUMN, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,6 +65,13 @@ class ConditionCompiler:
         read = references(tree, self.text)
         self._add_columns(tree)
         return _Emitter(self, tree, read, scope, source, outside).run()
+
+    def reading_clock(self) -> ConditionCompiler:
+        """Return this compiler for conditions that read the clock, which is no attribute that a query can name."""
+        if self.schema is None:
+            return self
+        columns = {**self.schema.columns, CLOCK_COLUMN: Kind.INTEGER}
+        return replace(self, schema=replace(self.schema, columns=columns))
 
     def variable(self, name: str) -> int:
         """Return the number of a variable."""

@@ -20,7 +20,8 @@ from eventide.plan.output import OutputBinder, OutputPlan
 from eventide.plan.predicates import Predicate, assign_predicates, check_untyped_streams, with_bits
 from eventide.plan.references import ALL_EVENTS, span_of
 from eventide.plan.rewrite import RULES
-from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
+from eventide.plan.schema import Kind, StreamSchema
+from eventide.plan.windows import BoundWindow, bind_window, implied_window, reads_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,16 +46,6 @@ _CONSUME = {
     Consumption.PARTITION: CONSUME_SLOT,
     Consumption.ANY: CONSUME_ALL,
 }
-
-
-@dataclass(frozen=True)
-class BoundWindow:
-    """A window in the units of the time column (or of events, or of the attribute)."""
-
-    unit: WindowUnit
-    size: int | float
-    slide: int | None
-    attribute: str | None
 
 
 @dataclass(frozen=True)
@@ -200,7 +191,7 @@ def make_plan(
     bound = bind_pattern(query)
     check_untyped_streams(bound, chosen_streams, text)
     keys = _partition_keys(query, schema)
-    window = _bind_window(query, schema)
+    window = bind_window(query, schema) or implied_window(query, bound.root, schema)
     derived = [column for rule in RULES for column in rule(query, bound, schema)]
     predicates = assign_predicates(bound, schema, chosen_streams, text)
     compiler = ConditionCompiler(schema, describe, text)
@@ -291,48 +282,6 @@ def _partition_keys(query: Query, schema: StreamSchema | None) -> list[str]:
     return keys
 
 
-def _bind_window(query: Query, schema: StreamSchema | None) -> BoundWindow | None:
-    window = query.window
-    if window is None:
-        return None
-    attribute = window.attribute
-    size, slide = window.size, window.slide
-    text = query.text or None
-    if schema is not None:
-        kind = schema.columns[schema.time]
-        if attribute is not None:
-            attribute = schema.resolve(attribute)
-            if attribute is None or not (schema.columns[attribute].numeric or schema.columns[attribute] is Kind.TIMESTAMP):
-                raise BindError(
-                    "UNKNOWN_ATTRIBUTE" if attribute is None else "TYPE_MISMATCH",
-                    f"WITHIN needs a number to measure by, {window.attribute} is none.",
-                    text=text,
-                    span=window.span,
-                    hint=did_you_mean(window.attribute or "", [c for c, k in schema.columns.items() if k.numeric]),
-                )
-        if window.unit is WindowUnit.TIME_UNITS and kind is not Kind.INTEGER:
-            raise BindError(
-                "WINDOW_WITHOUT_UNIT",
-                f"The time column {schema.time} is a {kind.value}, so the window needs a unit.",
-                text=text,
-                span=window.span,
-                hint=f"Write WITHIN {window.size} seconds, or WITHIN {window.size} events.",
-            )
-        if window.unit is WindowUnit.DURATION and kind is Kind.INTEGER:
-            if schema.time_unit is None:
-                raise BindError(
-                    "TIME_WITHOUT_UNIT",
-                    f"The time column {schema.time} is a number; say what it counts to use a duration.",
-                    text=text,
-                    span=window.span,
-                    hint='Give it: et.events(data, time=..., time_unit="ms"), or write WITHIN with a bare number.',
-                )
-            unit = TIME_UNITS[schema.time_unit]
-            size = int(size) // unit
-            slide = None if slide is None else max(1, slide // unit)
-    return BoundWindow(window.unit, size, slide, attribute)
-
-
 def _compile_conditions(
     query: Query, bound: BoundPattern, compiler: ConditionCompiler, output: OutputBinder
 ) -> tuple[list[Compiled], list[str]]:
@@ -340,7 +289,8 @@ def _compile_conditions(
     refined: list[str] = []
     for condition in bound.conditions:
         try:
-            compiled.append(compiler.compile(condition.tree, scope=condition.scope, source=condition.source))
+            judged = compiler.reading_clock() if reads_clock(condition) else compiler
+            compiled.append(judged.compile(condition.tree, scope=condition.scope, source=condition.source))
         except OpaqueCondition as opaque:
             simple = condition.scope is None and query.selector in (Selector.ALL, Selector.STRICT)
             if not simple or query.consumption is not Consumption.NONE or query.limit is not None:

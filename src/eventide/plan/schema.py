@@ -41,6 +41,8 @@ class Kind(Enum):
         return f"an {self.value}" if self in (Kind.INTEGER, Kind.INTERVAL) else f"a {self.value}"
 
 
+CLOCK_COLUMN = "__et_clock"
+"""The event time as a whole number under one name for all streams: microseconds since 1970, or units of an integer column."""
 TIME_UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000}
 
 
