@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from eventide.match.enumeration import Found
     from eventide.match.protocol import Matcher
     from eventide.plan.labelling import Labelling
-    from eventide.plan.plan import BoundWindow, Plan
+    from eventide.plan.plan import Plan
+    from eventide.plan.windows import BoundWindow
     from eventide.runtime.prepare import Layout
 
 CHUNK_ROWS = 1 << 18
