@@ -10,10 +10,12 @@ from eventide.errors import BindError, EventideWarning, did_you_mean
 from eventide.explain import explain_plan, explain_rows
 from eventide.plan.plan import Plan, make_plan
 from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
-from eventide.runtime import Options, Source, source_of
+from eventide.runtime import Options, Source, StreamSettings, source_of
 from eventide.runtime.rows.stage import DEFAULT_MAX_STEPS, RowOptions
 from eventide.runtime.statement import BoundStatement
 from eventide.runtime.statement_engines import engine_for
+from eventide.runtime.stream.job import ERROR
+from eventide.runtime.stream.output import FINAL
 from eventide.syntax import parse
 from eventide.syntax.statement import parse_statement
 
@@ -109,6 +111,11 @@ class Query:
         max_matches: int | None = None,
         slices: int | None = None,
         matcher: str | None = None,
+        lateness: str | int | None = None,
+        output: str = FINAL,
+        buckets: int | None = None,
+        max_state: int | None = None,
+        overflow: str = ERROR,
         **streams: Events,
     ) -> Any:
         """Return the matches: a Spark DataFrame for Spark events, a pyarrow.Table otherwise.
@@ -116,15 +123,23 @@ class Query:
         Several streams are given by the names they have in FROM. `max_matches` stops a run that finds more, `slices` spreads the
         enumeration of each key over that many Spark tasks, `matcher` forces "automaton" or "runs".
 
+        A streaming DataFrame gives a streaming DataFrame, to be written in append mode. `lateness` is how much later than others
+        an event may come ("10 seconds"); later ones are left out and counted. `output` says when a match comes out: "final" as
+        soon as it is certain, "ordered" also in the order of ends, "early" at once, with columns `change` (+ or -) and `match_id`
+        for corrections. State lives in `buckets`; `max_state` caps the bytes of each, and `overflow` says what happens then
+        ("error" or "drop_oldest").
+
         >>> import pyarrow as pa
         >>> table = pa.table({"ts": [1, 2, 3], "kind": ["A", "B", "B"]})
         >>> query("SELECT COUNT(b) AS n WHERE A ; B AS b").match(events(table, time="ts", type="kind"))["n"].to_pylist()
         [1, 1]
         """
         source, plan = self._plan(events, streams, matcher)
+        _refuse_stream_settings(source, output, buckets, max_state)
         for warning in plan.warnings if max_matches is None else ():
             warnings.warn(warning, EventideWarning, stacklevel=2)
-        return source.match(plan, Options(max_matches, slices))
+        settings = StreamSettings(lateness, output, buckets, max_state, overflow)
+        return source.match(plan, Options(max_matches, slices, settings))
 
     def count(self, events: Events | None = None, /, *, matcher: str | None = None, **streams: Events) -> Any:
         """Return the number of matches of each key, without enumerating them where the query allows it.
@@ -190,6 +205,17 @@ class Query:
                 "The query nests too deeply.",
                 hint="Use fewer parentheses inside each other, or compute parts of an expression in columns of the events.",
             ) from None
+
+
+def _refuse_stream_settings(source: Source, output: str, buckets: int | None, max_state: int | None) -> None:
+    """Refuse what means nothing where all events are there; lateness is harmless, so that one call serves both."""
+    if source.streaming or (output == FINAL and buckets is None and max_state is None):
+        return
+    raise BindError(
+        "NOT_A_STREAM",
+        "output, buckets and max_state are for streaming DataFrames; here all events are known.",
+        hint="Leave them out, or read the events with spark.readStream.",
+    )
 
 
 def query(text: str | QueryModel, language: str | None = None) -> Query:

@@ -19,15 +19,32 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class StreamSettings:
+    """What a caller may set for a stream, in the words of the caller; None leaves it as it is by default."""
+
+    lateness: str | int | None = None
+    output: str = "final"
+    buckets: int | None = None
+    max_state: int | None = None
+    overflow: str = "error"
+
+
+@dataclass(frozen=True)
 class Options:
     """What a caller of `match` may set."""
 
     max_matches: int | None = None
     slices: int | None = None
+    stream: StreamSettings | None = None
 
 
 class Source(ABC):
     """Events that a runtime can read."""
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the events are an unbounded stream."""
+        return False
 
     @abstractmethod
     def columns(self) -> dict[str, Kind]:

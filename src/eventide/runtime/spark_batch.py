@@ -32,6 +32,7 @@ from eventide.runtime.prepare import (
     row_filter,
 )
 from eventide.runtime.source import Options, Source
+from eventide.runtime.spark_errors import bad_expression
 from eventide.runtime.stage import MatchStage, StageOptions
 
 if TYPE_CHECKING:
@@ -98,16 +99,10 @@ class SparkSource(Source):
 
     @classmethod
     def of(cls, frame: DataFrame) -> SparkSource:
-        """Take a batch DataFrame."""
+        """Take a DataFrame."""
         if not hasattr(frame, "mapInArrow"):
             raise BindError(
                 "UNKNOWN_DATA", f"A {type(frame).__name__} cannot be read as events.", hint="Give a Spark DataFrame."
-            )
-        if frame.isStreaming:
-            raise BindError(
-                "STREAMING_INPUT",
-                "The DataFrame is a stream; this version matches batch DataFrames.",
-                hint="Use spark.read in place of spark.readStream, or call match inside foreachBatch.",
             )
         return cls(None, frame)
 
@@ -121,19 +116,32 @@ class SparkSource(Source):
         for name, (source, schema) in streams.items():
             assert isinstance(source, SparkSource)
             frames[name] = (schema, source._frame)  # noqa: SLF001 - the same class
+        if len({frame.isStreaming for _, frame in frames.values()}) > 1:
+            raise BindError(
+                "MIXED_STREAMS",
+                "Some DataFrames are streams and some are not.",
+                hint="Read all of them with spark.readStream, or all with spark.read.",
+            )
         return SparkSource(frames, self._frame)
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the events are an unbounded stream."""
+        return bool(self._frame.isStreaming)
 
     def describe(self, trees: Sequence[exp.Expression]) -> list[Kind]:
         """Return the kinds of expressions over one event, as Spark's analyser sees them."""
         with_columns = [f"{DIALECT.sql(tree)} AS c{number}" for number, tree in enumerate(trees)]
         try:
-            schema = self._merged().selectExpr(*with_columns).schema
+            schema = self.all_events().selectExpr(*with_columns).schema
         except PySparkException as error:
             raise bad_expression(error) from None
         return [spark_kind(field.dataType) for field in schema]
 
     def match(self, plan: Plan, options: Options) -> DataFrame:
         """Return the matches as a lazy DataFrame."""
+        if self.streaming:
+            return self._stream_match(plan, options)
         distribution = distribute(plan, options.slices, self._default_slices())
         if distribution.name == "one task" and plan.window is None:
             warnings.warn(
@@ -143,8 +151,19 @@ class SparkSource(Source):
             )
         return self._finish(plan, self._found(plan, options, distribution))
 
+    def _stream_match(self, plan: Plan, options: Options) -> DataFrame:
+        from eventide.runtime.stream.spark_events import match_stream  # noqa: PLC0415 - batch runs need none of it
+
+        return match_stream(self.all_events(None), plan, options)
+
     def count(self, plan: Plan) -> DataFrame:
         """Count the matches of each key."""
+        if self.streaming:
+            raise BindError(
+                "COUNT_ON_STREAM",
+                "The number of all matches of a stream is never final.",
+                hint='Count what comes out: q.match(events).groupBy("key").count() in complete or update mode.',
+            )
         distribution = distribute(plan, None, self._default_slices())
         if distribution.slab is not None or distribution.slices > 1 or (plan.derived_keys and not plan.keys):
             # Counts of parts would have to be added up, and they can be larger than any type that Spark adds.
@@ -157,11 +176,15 @@ class SparkSource(Source):
 
     def output_schema(self, plan: Plan) -> st.StructType:
         """Return the schema of the result."""
+        if self.streaming:
+            return self._stream_match(plan, Options()).schema
         distribution = distribute(plan, None, self._default_slices())
         return self._finish(plan, self._found(plan, Options(), distribution)).schema
 
     def physical(self, plan: Plan) -> str | None:
         """Return how the events are distributed and Spark's own plan."""
+        if self.streaming:
+            return f"distribution: buckets\n{captured_explain(self._stream_match(plan, Options()))}"
         distribution = distribute(plan, None, self._default_slices())
         explained = captured_explain(self._finish(plan, self._found(plan, Options(), distribution)))
         return f"distribution: {distribution.name} ({distribution.reason})\n{explained}"
@@ -170,11 +193,12 @@ class SparkSource(Source):
         session = self._frame.sparkSession
         return max(1, min(8, int(session.conf.get("spark.sql.shuffle.partitions", "8") or 8)))
 
-    def _merged(self) -> DataFrame:
+    def all_events(self, arrival: str | None = "monotonically_increasing_id()") -> DataFrame:
+        """Return the events of all streams with the columns of their roles; a stream numbers arrivals itself."""
         assert self._streams is not None
         frames = []
         for number, (schema, frame) in enumerate(self._streams.values()):
-            roles = role_columns(schema, number, DIALECT, "monotonically_increasing_id()")
+            roles = role_columns(schema, number, DIALECT, arrival or "CAST(NULL AS BIGINT)")
             frames.append(frame.selectExpr("*", *(f"{sql} AS {name}" for name, sql in roles)))
         merged = frames[0]
         for frame in frames[1:]:
@@ -199,7 +223,7 @@ class SparkSource(Source):
         """Return the prepared events, spread and sorted; `whole_groups` keeps all of a PARTITION BY group in one task."""
         slab = distribution.slab is not None
         layout = layout_of(plan, home=slab, slab=slab)
-        frame = self._merged().where(row_filter(plan, DIALECT))
+        frame = self.all_events().where(row_filter(plan, DIALECT))
         columns = prepared_columns(plan, layout, DIALECT)
         if slab:
             frame = _with_slabs(frame, plan, distribution)
@@ -363,13 +387,3 @@ def captured_explain(frame: DataFrame) -> str:
     with redirect_stdout(text):
         frame.explain()
     return text.getvalue()
-
-
-def bad_expression(error: PySparkException) -> BindError:
-    """Turn an error of Spark into ours."""
-    message = (error.getMessage() or str(error)).splitlines()[0]
-    return BindError(
-        "BAD_EXPRESSION",
-        f"Spark cannot evaluate an expression: {message}",
-        hint="Check the functions and the types of their arguments.",
-    )

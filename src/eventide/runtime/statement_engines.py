@@ -70,7 +70,7 @@ class SparkEngine(SqlEngine):
         """Return the rows of a query as a lazy DataFrame."""
         from pyspark.errors import PySparkException  # noqa: PLC0415 - Spark is optional and slow to import
 
-        from eventide.runtime.spark_batch import bad_expression  # noqa: PLC0415 - see above
+        from eventide.runtime.spark_errors import bad_expression  # noqa: PLC0415 - see above
 
         text = _NestedWith(dialect="spark").generate(tree)
         used = {name: relations[name] for name in set(OWN_NAMES.findall(text))}

@@ -17,7 +17,8 @@ from eventide.runtime.prepare import SparkDialect
 from eventide.runtime.rows.filling import LARGEST_EXACT_DECIMAL, refuse_aggregate
 from eventide.runtime.rows.prepare import ARRIVAL, RowPreparation
 from eventide.runtime.rows.stage import RowStage
-from eventide.runtime.spark_batch import bad_expression, captured_explain, spark_kind
+from eventide.runtime.spark_batch import captured_explain, spark_kind
+from eventide.runtime.spark_errors import bad_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -27,6 +27,7 @@ MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 GROUP = "__et_group"
 ARRIVAL = "__et_arrival"
 SHED_SHARE = 0.25
+NUMBER_BITS = 44
 
 
 @dataclass
@@ -62,7 +63,8 @@ class Bucket:
         self._number = number
         self._clocks: list[int | None] = [None] * job.streams
         self._watermark = NEVER
-        self._next_id = 0
+        # Numbers of events tell matches apart over all buckets.
+        self._next_id = number << NUMBER_BITS
         self._engines: dict[str, StreamEngine] = {query.name: query.make_engine() for query in self._own()}
         self._outputs: dict[str, OutputStage] = {q.name: make_output(q.output, q.hold) for q in self._own()}
 

@@ -166,12 +166,10 @@ class EventStreamEngine(StreamEngine):
             return copy._limited([*stage.take(self._buffer.ordered(waiting)), *stage.end()])
 
     def _limited(self, found: list[pa.Table]) -> list[pa.Table]:
-        """Keep the first matches by their ends: LIMIT counts over all keys, which are then in one bucket."""
+        """Keep the first matches: all keys are in one bucket then, and matches come in the order of their ends."""
         if self._left is None or not found:
             return found
-        table = pa.concat_tables(found)
-        order = [OrderKey(self._layout.clock), *(OrderKey(name) for name in self._layout.order)]
-        kept = ReorderBuffer(self._layout.clock, order).ordered(table).slice(0, self._left)
+        kept = pa.concat_tables(found).slice(0, self._left)
         self._left -= kept.num_rows
         return [kept]
 

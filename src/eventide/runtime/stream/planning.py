@@ -11,7 +11,6 @@ from eventide.errors import BindError, did_you_mean
 from eventide.pattern import WindowUnit
 from eventide.pattern.printing import to_ceql
 from eventide.runtime.prepare import CLOCK, STREAM, TIE, layout_of, prepared_columns
-from eventide.runtime.stream.engine import StreamEngine
 from eventide.runtime.stream.events import EventStreamEngine
 from eventide.runtime.stream.job import BUCKETS, ERROR, OVERFLOWS, Group, StreamJob, StreamQuery
 from eventide.runtime.stream.output import CORRECTNESS, EARLY, FINAL, ORDERED
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from eventide.plan.plan import Plan
     from eventide.runtime.prepare import Dialect, Layout
+    from eventide.runtime.stream.engine import StreamEngine
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,9 @@ class Spreading:
         return number
 
 
-def event_job(plans: Mapping[str, Plan], dialect: Dialect, options: StreamOptions, *, registry: bool = False) -> tuple[StreamJob, list[tuple[str, str]]]:
+def event_job(
+    plans: Mapping[str, Plan], dialect: Dialect, options: StreamOptions, *, registry: bool = False
+) -> tuple[StreamJob, list[tuple[str, str]]]:
     """Return the run of some event queries over the same streams, and the columns to prepare for it."""
     projection = Projection()
     spreading = Spreading(projection, dialect, options.buckets)
@@ -182,15 +184,15 @@ def refuse_undecidable(plan: Plan, output: str) -> None:
         )
 
 
-def stream_warnings(plan: Plan) -> list[str]:
+def stream_warnings(plan: Plan, options: StreamOptions) -> list[str]:
     """Return what a user should know before a stream of this plan starts."""
     warnings = []
     window = plan.window
-    if window is None:
+    if window is None and options.max_state is None:
         warnings.append(
             "The query has no WITHIN, so the state of the stream grows without bound. Add WITHIN with a duration, or max_state."
         )
-    elif window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS):
+    elif window is not None and window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS):
         warnings.append(
             "WITHIN is no duration, so keys without further events are kept for ever. Use a duration where keys come and go."
         )

@@ -1,0 +1,69 @@
+"""The stateful processor of Spark: it hands the packed rows of a bucket to a `Bucket` and keeps its state as one value."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from pyspark.sql import types as st
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from eventide.runtime.stream.bucket import Bucket, Counters
+from eventide.runtime.stream.packing import table_bytes
+from eventide.runtime.stream.spreading import gathered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
+
+    from eventide.runtime.stream.job import StreamJob
+
+QUERY, BODY = "query", "body"
+COUNTERS = tuple(field.name for field in fields(Counters))
+STATE_SCHEMA = st.StructType([st.StructField("state", st.BinaryType())])
+EMITTED_SCHEMA = st.StructType(
+    [
+        st.StructField(QUERY, st.StringType()),
+        st.StructField(BODY, st.BinaryType()),
+        *(st.StructField(name, st.LongType()) for name in COUNTERS),
+    ]
+)
+
+
+class BucketProcessor(StatefulProcessor):
+    """One call for each bucket and micro-batch."""
+
+    def __init__(self, job: StreamJob) -> None:
+        self._job = job
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Name the state."""
+        self._state = handle.getValueState("bucket", STATE_SCHEMA)
+
+    def handleInputRows(  # noqa: N802 - Spark's name
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: TimerValues,  # noqa: ARG002, N803 - Spark's name; time is ours inside the bucket
+    ) -> Iterator[pd.DataFrame]:
+        """Take the packed rows of a bucket; yields one row for each table that leaves it, and one of counters."""
+        bucket = Bucket(self._job, int(key[0]))
+        before = self._state.get()
+        if before is not None:
+            bucket.load(bytes(before[0]))
+        table, clocks, counted = gathered(body for frame in rows for body in frame[BODY])
+        emitted = bucket.take(table, clocks)
+        counters = emitted.counters
+        counters.events, counters.untimed = counted["events"], counted["untimed"]
+        self._state.update((bucket.dump(counters),))
+        out: list[tuple[Any, ...]] = [
+            (name, table_bytes(part).to_pybytes(), *([None] * len(COUNTERS))) for name, part in emitted.tables
+        ]
+        out.append((None, None, *(getattr(counters, name) for name in COUNTERS)))
+        frame = pd.DataFrame(out, columns=[QUERY, BODY, *COUNTERS])
+        yield frame.astype(dict.fromkeys(COUNTERS, "Int64"))
+
+    def close(self) -> None:
+        """Nothing is left open."""

@@ -1,0 +1,115 @@
+"""Structured Streaming: Catalyst prepares, events are packed by bucket, shuffled and matched statefully, Catalyst finishes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from eventide.errors import BindError
+from eventide.runtime.prepare import SparkDialect
+from eventide.runtime.spark_errors import bad_expression
+from eventide.runtime.stream.engine import MATCH_HIGH, MATCH_LOW, RESULT_COLUMNS
+from eventide.runtime.stream.output import CHANGE, EARLY, ORDERED, RESULT_ORDER
+from eventide.runtime.stream.packing import table_of
+from eventide.runtime.stream.processor import BODY, COUNTERS, EMITTED_SCHEMA, QUERY, BucketProcessor
+from eventide.runtime.stream.reorder import sorted_rows
+from eventide.runtime.stream.spreading import spread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from eventide.runtime.stream.job import StreamJob
+
+    Batches = Iterator[pa.RecordBatch]
+
+DIALECT = SparkDialect()
+OBSERVATION = "eventide"
+"""The name under which counters stand in the progress of a streaming query."""
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+
+
+def run_job(
+    frame: DataFrame, job: StreamJob, columns: Sequence[tuple[str, str]], observation: str = OBSERVATION
+) -> DataFrame:
+    """Return what leaves the buckets as rows of (query, packed table); counters are observed on the way."""
+    use_rocksdb(frame.sparkSession)
+    try:
+        prepared = frame.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in columns))
+    except PySparkException as error:
+        raise bad_expression(error) from None
+    packed = prepared.mapInArrow(_spread_function(job), "bucket int, body binary")
+    emitted = packed.groupBy("bucket").transformWithStateInPandas(BucketProcessor(job), EMITTED_SCHEMA, "append", "none")
+    observed = emitted.observe(observation, *map(_observed, COUNTERS))
+    return observed.where(f"{BODY} IS NOT NULL").select(QUERY, BODY)
+
+
+def unpacked(emitted: DataFrame, query: str, stage: st.StructType, output: str) -> DataFrame:
+    """Return the results of one query with the columns of its match stage and those of its identity."""
+    fields = [*stage.fields, *(st.StructField(name, st.LongType()) for name in RESULT_COLUMNS)]
+    if output == EARLY:
+        fields.append(st.StructField(CHANGE, st.StringType()))
+    schema = st.StructType(fields)
+    found = emitted.where(sf.col(QUERY) == query).select(BODY).mapInArrow(_tables, schema)
+    if output == ORDERED:
+        # One task puts the results of all buckets in order; those of later micro-batches end later.
+        found = found.repartition(1).mapInArrow(_in_order, schema)
+    return found
+
+
+def shown_columns(columns: Sequence[tuple[str, str]], output: str) -> list[str]:
+    """Return the select list of Finish; early results say what they change, and of which match."""
+    selected = [f"{sql} AS {DIALECT.quote(name)}" for name, sql in columns]
+    if output != EARLY:
+        return selected
+    identity = " || ".join(f"lpad(lower(hex({column})), 16, '0')" for column in (MATCH_HIGH, MATCH_LOW))
+    return [f"{CHANGE} AS change", f"{identity} AS match_id", *selected]
+
+
+def use_rocksdb(session: SparkSession) -> None:
+    """Choose the state store that stateful processors need, unless the user chose one."""
+    chosen = session.conf.get(PROVIDER, "")
+    if not chosen or chosen.endswith("HDFSBackedStateStoreProvider"):
+        session.conf.set(PROVIDER, ROCKSDB)
+    elif chosen != ROCKSDB:
+        raise BindError(
+            "STATE_STORE",
+            f"The state store {chosen} was chosen, but Spark keeps the state of patterns in RocksDB only.",
+            hint=f'spark.conf.set("{PROVIDER}", "{ROCKSDB}")',
+        )
+    if not session.conf.get(CHANGELOG, ""):
+        session.conf.set(CHANGELOG, "true")
+
+
+def _observed(counter: str) -> Column:
+    folded = sf.max(counter) if counter == "watermark" else sf.sum(counter)
+    return folded.alias(counter)
+
+
+def _spread_function(job: StreamJob) -> Callable[[Batches], Batches]:
+    def run(batches: Batches) -> Batches:
+        context = TaskContext.get()
+        yield from spread(job, 0 if context is None else context.partitionId(), batches)
+
+    return run
+
+
+def _tables(batches: Batches) -> Batches:
+    for batch in batches:
+        for body in batch.column(0):
+            yield from table_of(body.as_buffer()).combine_chunks().to_batches()
+
+
+def _in_order(batches: Batches) -> Batches:
+    parts = list(batches)
+    if parts:
+        table = pa.Table.from_batches(parts).combine_chunks()
+        yield from table.take(pa.array(sorted_rows(table, RESULT_ORDER))).combine_chunks().to_batches()

@@ -1,0 +1,73 @@
+"""Event queries on streaming DataFrames."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+
+from eventide.errors import EventideWarning
+from eventide.runtime.prepare import finish_columns, finish_filter
+from eventide.runtime.source import StreamSettings
+from eventide.runtime.spark_batch import found_schema
+from eventide.runtime.spark_errors import bad_expression
+from eventide.runtime.stream.job import BUCKETS
+from eventide.runtime.stream.lateness import bind_lateness
+from eventide.runtime.stream.planning import StreamOptions, event_job, stream_layout, stream_warnings
+from eventide.runtime.stream.spark import DIALECT, run_job, shown_columns, unpacked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql import types as st
+
+    from eventide.plan.plan import Plan
+    from eventide.runtime.source import Options
+    from eventide.runtime.stream.job import StreamQuery
+
+ONLY = "match"
+"""The name of the query in a run of one."""
+
+
+def bound_options(settings: StreamSettings | None, plan: Plan) -> StreamOptions:
+    """Return what a caller set, in the units of the plan."""
+    given = settings or StreamSettings()
+    lateness = max(bind_lateness(given.lateness, schema) for _, schema in plan.streams)
+    options = StreamOptions(
+        lateness, given.output, BUCKETS if given.buckets is None else given.buckets, given.max_state, given.overflow
+    )
+    options.check()
+    return options
+
+
+def match_stream(merged: DataFrame, plan: Plan, options: Options) -> DataFrame:
+    """Return the matches of a stream as a streaming DataFrame."""
+    bound = bound_options(options.stream, plan)
+    if options.stream is not None:
+        for warning in stream_warnings(plan, bound):
+            warnings.warn(warning, EventideWarning, stacklevel=4)
+    job, columns = event_job({ONLY: plan}, DIALECT, bound)
+    emitted = run_job(merged, job, columns)
+    return finished(emitted, ONLY, plan, stage_types(merged, plan, job.queries[0], columns), bound.output)
+
+
+def stage_types(merged: DataFrame, plan: Plan, query: StreamQuery, columns: Sequence[tuple[str, str]]) -> st.StructType:
+    """Return the columns of a plan's match stage in Spark's types."""
+    sql = dict(columns)
+    own = merged.selectExpr(*(f"{sql[shared]} AS {DIALECT.quote(name)}" for name, shared in query.columns)).schema
+    return found_schema(plan, stream_layout(plan), own)
+
+
+def finished(emitted: DataFrame, name: str, plan: Plan, stage: st.StructType, output: str) -> DataFrame:
+    """Return the rows that a user asked for."""
+    found = unpacked(emitted, name, stage, output)
+    condition = finish_filter(plan, DIALECT)
+    if condition:
+        found = found.where(condition)
+    try:
+        return found.selectExpr(*shown_columns(finish_columns(plan, DIALECT), output))
+    except PySparkException as error:
+        raise bad_expression(error) from None
+

@@ -1,0 +1,141 @@
+"""Running a query over micro-batches without Spark: Prepare and Finish by DuckDB, the spreading and the buckets of a real run."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+import eventide as et
+from eventide.errors import EventideWarning
+from eventide.runtime.duck import DIALECT, fetch
+from eventide.runtime.local import LocalSource
+from eventide.runtime.prepare import select_list
+from eventide.runtime.slots import stage_schema
+from eventide.runtime.stream.bucket import Bucket, Emitted
+from eventide.runtime.stream.engine import RESULT_COLUMNS
+from eventide.runtime.stream.output import CHANGE
+from eventide.runtime.stream.planning import StreamOptions, event_job, stream_layout
+from eventide.runtime.stream.spreading import gathered, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eventide.plan.plan import Plan
+
+END_OF_TIME = 1 << 62
+
+
+@dataclass
+class Run:
+    """A streaming run of some queries; every micro-batch loads and dumps the state of every bucket, as on Spark."""
+
+    queries: Mapping[str, et.Query]
+    events: Mapping[str, et.Events]
+    """Empty tables with the roles of the columns, by stream."""
+    options: StreamOptions = field(default_factory=StreamOptions)
+    registry: bool = False
+    states: dict[int, bytes] = field(default_factory=dict)
+    found: dict[str, list[pa.Table]] = field(default_factory=dict)
+    counters: list[dict[str, Any]] = field(default_factory=list)
+    prepared_schema: pa.Schema | None = None
+    force: str | None = None
+
+    def __post_init__(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EventideWarning)
+            planned = {name: query._plan(None, self.events, self.force) for name, query in self.queries.items()}
+        self.plans: dict[str, Plan] = {name: plan for name, (_, plan) in planned.items()}
+        self.source: LocalSource = next(iter(planned.values()))[0]
+        self.job, self.columns = event_job(self.plans, DIALECT, self.options, registry=self.registry)
+
+    def prepared(self, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """Prepare a micro-batch as the relational engine does."""
+        streams = {name: (LocalSource.of(table), self.events[name].schema) for name, table in tables.items()}
+        source = self.source.with_streams(streams)
+        with source._connect() as connection:
+            merged = f"SELECT *, row_number() OVER () AS __et_row FROM ({source._merged()})"
+            return fetch(connection, f"SELECT {select_list(self.columns, DIALECT)} FROM ({merged}) ORDER BY __et_row")
+
+    def feed(self, tables: Mapping[str, pa.Table]) -> list[Emitted]:
+        """Take one micro-batch and return what each bucket puts out."""
+        batches = self.prepared(tables).to_batches()
+        rows = [row for batch in spread(self.job, 0, batches) for row in batch.to_pylist()]
+        return self.take({bucket: [row["body"] for row in rows if row["bucket"] == bucket] for bucket in range(self.job.buckets)})
+
+    def take(self, bodies: Mapping[int, list[bytes]]) -> list[Emitted]:
+        emitted = []
+        for number, parts in bodies.items():
+            if not parts:
+                continue
+            bucket = Bucket(self.job, number)
+            if number in self.states:
+                bucket.load(self.states[number])
+            table, clocks, _ = gathered(parts)
+            self.prepared_schema = table.schema
+            result = bucket.take(table, clocks)
+            self.states[number] = bucket.dump(result.counters)
+            emitted.append(self._collected(result))
+        return emitted
+
+    def advance_clock(self, time: int = END_OF_TIME) -> list[Emitted]:
+        """Say that all streams have come to a time, as an event that concerns no query would."""
+        emitted = []
+        for number in sorted(self.states):
+            bucket = Bucket(self.job, number)
+            bucket.load(self.states[number])
+            assert self.prepared_schema is not None
+            result = bucket.take(self.prepared_schema.empty_table(), dict.fromkeys(range(self.job.streams), time))
+            self.states[number] = bucket.dump(result.counters)
+            emitted.append(self._collected(result))
+        return emitted
+
+    def _collected(self, result: Emitted) -> Emitted:
+        self.counters.append(vars(result.counters))
+        for name, table in result.tables:
+            self.found.setdefault(name, []).append(table)
+        return result
+
+    def result(self, name: str) -> pa.Table:
+        """Return the rows of a query that came out so far."""
+        return self.finished(name, self.found.get(name, []))
+
+    def finished(self, name: str, tables: list[pa.Table]) -> pa.Table:
+        """Turn what came out of buckets into rows as a user sees them, corrections applied."""
+        plan = self.plans[name]
+        kept = [sums(tables)] if tables and CHANGE in tables[0].column_names else tables
+        with self.source._connect() as connection:
+            if kept and kept[0].num_rows:
+                found = pa.concat_tables(kept).drop_columns(list(RESULT_COLUMNS))
+            else:
+                prepared = fetch(connection, f"{self.source._prepared(plan)} LIMIT 0").schema
+                found = stage_schema(plan, stream_layout(plan), prepared).empty_table()
+            connection.register("found", found)
+            return finish(connection, plan)
+
+
+def finish(connection: Any, plan: Plan) -> pa.Table:
+    """Run Finish over what is registered as `found`."""
+    from eventide.runtime.prepare import finish_columns, finish_filter
+
+    sql = f"SELECT {select_list(finish_columns(plan, DIALECT), DIALECT)} FROM found"
+    condition = finish_filter(plan, DIALECT)
+    return fetch(connection, f"{sql} WHERE {condition}" if condition else sql)
+
+
+def sums(tables: list[pa.Table]) -> pa.Table:
+    """Add corrections up: every match must have been shown once more than taken back, or as often."""
+    balance: dict[tuple[int, int], list[Any]] = {}
+    for number, table in enumerate(tables):
+        ids = zip(table[RESULT_COLUMNS[2]].to_pylist(), table[RESULT_COLUMNS[3]].to_pylist(), strict=True)
+        for row, (identity, change) in enumerate(zip(ids, table[CHANGE].to_pylist(), strict=True)):
+            entry = balance.setdefault(identity, [0, number, row])
+            entry[0] += 1 if change == "+" else -1
+            assert entry[0] in (0, 1), "shown twice, or taken back without being shown"
+            if change == "+":
+                entry[1:] = [number, row]
+    kept = [(number, row) for count, number, row in balance.values() if count]
+    parts = [tables[number].slice(row, 1) for number, row in kept] or [tables[0].slice(0, 0)]
+    return pa.concat_tables(parts).drop_columns([CHANGE])
