@@ -236,6 +236,11 @@ def sql(
     spark: Any = None,
     max_matches: int | None = None,
     max_steps: int = DEFAULT_MAX_STEPS,
+    lateness: str | int | None = None,
+    output: str = FINAL,
+    buckets: int | None = None,
+    max_state: int | None = None,
+    overflow: str = ERROR,
     **tables: Any,
 ) -> Any:
     """Run SQL in which MATCH_RECOGNIZE may stand behind any table; everything else is left to the relational engine.
@@ -243,6 +248,8 @@ def sql(
     The dialect is Spark SQL. Tables are given by name; other names are looked up in the catalog of `spark`. With a Spark
     session or a Spark DataFrame the result is a lazy DataFrame, otherwise DuckDB runs the query and it is a pyarrow.Table.
     `max_matches` and `max_steps` (of the search that conditions on the match so far need) stop a task that exceeds them.
+    Over streaming DataFrames the result is one; `lateness`, `output`, `buckets`, `max_state` and `overflow` are those of
+    `Query.match`.
 
     >>> import pyarrow as pa
     >>> ticks = pa.table({"t": [1, 2, 3, 4], "price": [5, 3, 4, 6]})
@@ -256,7 +263,17 @@ def sql(
     ... ''', ticks=ticks).to_pylist()
     [{'low': 3, 'high': 6}]
     """
-    return statement(text).run(spark=spark, max_matches=max_matches, max_steps=max_steps, **tables)
+    return statement(text).run(
+        spark=spark,
+        max_matches=max_matches,
+        max_steps=max_steps,
+        lateness=lateness,
+        output=output,
+        buckets=buckets,
+        max_state=max_state,
+        overflow=overflow,
+        **tables,
+    )
 
 
 @dataclass(frozen=True)
@@ -271,10 +288,16 @@ class Statement:
         spark: Any = None,
         max_matches: int | None = None,
         max_steps: int = DEFAULT_MAX_STEPS,
+        lateness: str | int | None = None,
+        output: str = FINAL,
+        buckets: int | None = None,
+        max_state: int | None = None,
+        overflow: str = ERROR,
         **tables: Any,
     ) -> Any:
         """Return the result, as `sql` does."""
-        return self._bound(spark, tables).run(RowOptions(max_matches, max_steps))
+        settings = StreamSettings(lateness, output, buckets, max_state, overflow)
+        return self._bound(spark, tables).run(RowOptions(max_matches, max_steps, settings))
 
     def output_schema(self, *, spark: Any = None, **tables: Any) -> Any:
         """Return the schema of the result without reading the tables; raises a BindError when the query does not fit them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -67,10 +68,10 @@ class BoundStatement:
 
     def run(self, options: RowOptions) -> Any:
         """Return the result."""
-        for clause, rows, plan in self._planned():
+        for number, (clause, rows, plan) in enumerate(self._planned(), start=1):
             for warning in plan.warnings:
                 warnings.warn(warning, EventideWarning, stacklevel=4)
-            self._relations[clause.name] = rows.recognize(plan, options)
+            self._relations[clause.name] = rows.recognize(plan, replace(options, clause=number))
         return self._select_around()
 
     def _select_around(self) -> Any:
@@ -133,7 +134,7 @@ class BoundStatement:
         found = []
         for clause, rows, plan in self._planned():
             found.append((plan, rows.physical(plan), clause))
-            self._relations[clause.name] = rows.recognize(plan, options)
+            self._relations[clause.name] = rows.recognize(plan, replace(options, clause=len(found)))
         return found
 
     def _planned(self) -> Iterator[tuple[MatchClause, Any, RowPlan]]:

@@ -139,10 +139,4 @@ def _frame(name: str, data: Any, session: SparkSession) -> Any:
         from eventide.runtime.duck import read_arrow  # noqa: PLC0415 - see above
 
         return session.createDataFrame(read_arrow(_arrow(name, data)))
-    if getattr(data, "isStreaming", False):
-        raise BindError(
-            "STREAMING_INPUT",
-            f"The table {name} is a stream; this version runs MATCH_RECOGNIZE on batch DataFrames.",
-            hint="Use spark.read in place of spark.readStream, or call et.sql inside foreachBatch.",
-        )
     return data

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
-from pyspark.sql import types as st
 
 from eventide.errors import EventideWarning
-from eventide.plan.rows.output import MATCHED
 from eventide.plan.rows.plan import make_row_plan
-from eventide.plan.rows.readings import Cell, Label, MatchNumber, Total
 from eventide.runtime.prepare import SparkDialect
-from eventide.runtime.rows.filling import LARGEST_EXACT_DECIMAL, refuse_aggregate
 from eventide.runtime.rows.prepare import ARRIVAL, RowPreparation
+from eventide.runtime.rows.spark_types import found_schema
 from eventide.runtime.rows.stage import RowStage
 from eventide.runtime.spark_batch import captured_explain, spark_kind
 from eventide.runtime.spark_errors import bad_expression
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
 
     from eventide.pattern.rows import RowQuery
     from eventide.plan.rows.plan import RowPlan
-    from eventide.plan.rows.readings import Reading
     from eventide.plan.schema import Kind
     from eventide.runtime.rows.stage import RowOptions
 
@@ -49,18 +45,24 @@ class SparkRows:
 
     def recognize(self, plan: RowPlan, options: RowOptions) -> DataFrame:
         """Return the rows of a clause as a lazy DataFrame."""
+        if self._frame.isStreaming:
+            from eventide.runtime.stream.spark_rows import recognize_stream  # noqa: PLC0415 - batch runs need none of it
+
+            return recognize_stream(self._frame, plan, options)
         if not plan.partition:
             warnings.warn(
                 "MATCH_RECOGNIZE has no PARTITION BY, so one task does all the matching.", EventideWarning, stacklevel=4
             )
         preparation = RowPreparation(plan, DIALECT)
         prepared = self._prepared(preparation)
-        schema = _found_schema(plan, [prepared.schema[name].dataType for name in preparation.payload])
+        schema = found_schema(plan, [prepared.schema[name].dataType for name in preparation.payload])
         found = prepared.mapInArrow(_stage_function(plan, preparation.keys, preparation.payload, options), schema)
         return _select(found, preparation.finish())
 
     def physical(self, plan: RowPlan) -> str:
         """Return Spark's plan of Prepare."""
+        if self._frame.isStreaming:
+            return "a stream, in buckets by key; rows wait for the watermark"
         return captured_explain(self._prepared(RowPreparation(plan, DIALECT)))
 
     def _prepared(self, preparation: RowPreparation) -> DataFrame:
@@ -98,40 +100,3 @@ def _stage_function(
         yield from RowStage(plan, keys, payload, options).run(batches)
 
     return run
-
-
-def _found_schema(plan: RowPlan, payload: list[st.DataType]) -> st.StructType:
-    """Return the schema of the stage in Spark's types; it mirrors `filling.stage_schema`."""
-    fields = [
-        st.StructField(f"s{number}", _slot_type(reading, payload[source] if source >= 0 else None))
-        for number, (reading, source) in enumerate(zip(plan.output.slots, plan.output.slot_payload, strict=True))
-    ]
-    fields.extend(st.StructField(f"c{number}", payload[source]) for number, source in enumerate(plan.output.row_payload))
-    return st.StructType([*fields, st.StructField(MATCHED, st.BooleanType())])
-
-
-def _slot_type(reading: Reading, payload: st.DataType | None) -> st.DataType:
-    match reading:
-        case Label():
-            return st.StringType()
-        case MatchNumber() | Total("count"):
-            return st.LongType()
-        case Cell():
-            assert payload is not None
-            return payload
-    assert payload is not None
-    nested = isinstance(payload, st.ArrayType | st.MapType | st.StructType)
-    refuse_aggregate(reading, number=_is_summable(payload), nested=nested)
-    if reading.function == "avg":
-        return st.DoubleType()
-    if reading.function != "sum":
-        return payload
-    if isinstance(payload, st.DecimalType):
-        return st.DecimalType(min(38, payload.precision + 10), payload.scale)
-    return st.DoubleType() if isinstance(payload, st.FractionalType) else st.LongType()
-
-
-def _is_summable(kind: st.DataType) -> bool:
-    if isinstance(kind, st.DecimalType):
-        return kind.precision <= LARGEST_EXACT_DECIMAL
-    return isinstance(kind, st.NumericType)

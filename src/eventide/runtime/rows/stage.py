@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eventide.plan.rows.plan import RowPlan
+    from eventide.runtime.source import StreamSettings
 
 BLOCK_ROWS = 1 << 18
 DEFAULT_MAX_STEPS = 100_000_000
@@ -36,6 +37,9 @@ class RowOptions:
 
     max_matches: int | None = None
     max_steps: int = DEFAULT_MAX_STEPS
+    stream: StreamSettings | None = None
+    clause: int = 1
+    """Which clause of its statement it is; counters of streams are told apart by it."""
 
 
 class RowStage:

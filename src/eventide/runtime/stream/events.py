@@ -72,7 +72,7 @@ class StreamStage(MatchStage):
         if self._payload is None or not self._payload.num_rows or self.plan.trailing or not self._timed():
             # What waits for a trailing NOT must not be taken for certain, and positions say nothing about age.
             return 0
-        before = self._payload.num_rows
+        before = int(self._payload.num_rows)
         clock = np.sort(self._payload.column(self.layout.clock).to_numpy())
         self.floor = max(self.floor, int(clock[min(len(clock) - 1, int(share * len(clock)))]) + 1)
         if any(True for _ in self.matcher.advance_time(self.floor)):

@@ -11,14 +11,17 @@ from eventide.errors import BindError, did_you_mean
 from eventide.pattern import WindowUnit
 from eventide.pattern.printing import to_ceql
 from eventide.runtime.prepare import CLOCK, STREAM, TIE, layout_of, prepared_columns
+from eventide.runtime.source import StreamSettings
 from eventide.runtime.stream.events import EventStreamEngine
 from eventide.runtime.stream.job import BUCKETS, ERROR, OVERFLOWS, Group, StreamJob, StreamQuery
+from eventide.runtime.stream.lateness import bind_lateness
 from eventide.runtime.stream.output import CORRECTNESS, EARLY, FINAL, ORDERED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from eventide.plan.plan import Plan
+    from eventide.plan.schema import StreamSchema
     from eventide.runtime.prepare import Dialect, Layout
     from eventide.runtime.stream.engine import StreamEngine
 
@@ -46,6 +49,20 @@ class StreamOptions:
                 raise BindError("BAD_SETTING", f"{name} is {number}.", hint=f"Give {name} as a number above zero.")
         if self.lateness < 0:
             raise BindError("BAD_LATENESS", "The lateness is negative.", hint='Give it as a duration: lateness="10 seconds".')
+
+
+def bound_options(settings: StreamSettings | None, schemas: Sequence[StreamSchema]) -> StreamOptions:
+    """Return what a caller set, in the units of the time columns."""
+    given = settings or StreamSettings()
+    options = StreamOptions(
+        max(bind_lateness(given.lateness, schema) for schema in schemas),
+        given.output,
+        BUCKETS if given.buckets is None else given.buckets,
+        given.max_state,
+        given.overflow,
+    )
+    options.check()
+    return options
 
 
 class Projection:
@@ -81,7 +98,9 @@ class Spreading:
             return known
         number = self._groups[tuple(keys), together] = len(self.groups)
         hashes = [self._projection.add(self._dialect.key_hash(keys, salt)) if keys else None for salt in (0, 1)]
-        self.groups.append(Group(hashes[0], hashes[1], number % self._buckets if together else None))
+        # Chosen by name: queries may come and go between runs, and state must be found where it was left.
+        home = int(fingerprint("", [(key, "") for key in keys]), 16) % self._buckets if together else None
+        self.groups.append(Group(hashes[0], hashes[1], home))
         return number
 
 

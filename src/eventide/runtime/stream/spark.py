@@ -42,14 +42,18 @@ def run_job(
 ) -> DataFrame:
     """Return what leaves the buckets as rows of (query, packed table); counters are observed on the way."""
     use_rocksdb(frame.sparkSession)
-    try:
-        prepared = frame.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in columns))
-    except PySparkException as error:
-        raise bad_expression(error) from None
-    packed = prepared.mapInArrow(_spread_function(job), "bucket int, body binary")
+    packed = selected(frame, columns).mapInArrow(_spread_function(job), "bucket int, body binary")
     emitted = packed.groupBy("bucket").transformWithStateInPandas(BucketProcessor(job), EMITTED_SCHEMA, "append", "none")
     observed = emitted.observe(observation, *map(_observed, COUNTERS))
     return observed.where(f"{BODY} IS NOT NULL").select(QUERY, BODY)
+
+
+def selected(frame: DataFrame, columns: Sequence[tuple[str, str]]) -> DataFrame:
+    """Return columns given as (name, SQL)."""
+    try:
+        return frame.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in columns))
+    except PySparkException as error:
+        raise bad_expression(error) from None
 
 
 def unpacked(emitted: DataFrame, query: str, stage: st.StructType, output: str) -> DataFrame:

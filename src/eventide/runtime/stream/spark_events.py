@@ -9,13 +9,10 @@ from pyspark.errors import PySparkException
 
 from eventide.errors import EventideWarning
 from eventide.runtime.prepare import finish_columns, finish_filter
-from eventide.runtime.source import StreamSettings
 from eventide.runtime.spark_batch import found_schema
 from eventide.runtime.spark_errors import bad_expression
-from eventide.runtime.stream.job import BUCKETS
-from eventide.runtime.stream.lateness import bind_lateness
-from eventide.runtime.stream.planning import StreamOptions, event_job, stream_layout, stream_warnings
-from eventide.runtime.stream.spark import DIALECT, run_job, shown_columns, unpacked
+from eventide.runtime.stream.planning import bound_options, event_job, stream_layout, stream_warnings
+from eventide.runtime.stream.spark import DIALECT, run_job, selected, shown_columns, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,20 +28,9 @@ ONLY = "match"
 """The name of the query in a run of one."""
 
 
-def bound_options(settings: StreamSettings | None, plan: Plan) -> StreamOptions:
-    """Return what a caller set, in the units of the plan."""
-    given = settings or StreamSettings()
-    lateness = max(bind_lateness(given.lateness, schema) for _, schema in plan.streams)
-    options = StreamOptions(
-        lateness, given.output, BUCKETS if given.buckets is None else given.buckets, given.max_state, given.overflow
-    )
-    options.check()
-    return options
-
-
 def match_stream(merged: DataFrame, plan: Plan, options: Options) -> DataFrame:
     """Return the matches of a stream as a streaming DataFrame."""
-    bound = bound_options(options.stream, plan)
+    bound = bound_options(options.stream, [schema for _, schema in plan.streams])
     if options.stream is not None:
         for warning in stream_warnings(plan, bound):
             warnings.warn(warning, EventideWarning, stacklevel=4)
@@ -56,7 +42,7 @@ def match_stream(merged: DataFrame, plan: Plan, options: Options) -> DataFrame:
 def stage_types(merged: DataFrame, plan: Plan, query: StreamQuery, columns: Sequence[tuple[str, str]]) -> st.StructType:
     """Return the columns of a plan's match stage in Spark's types."""
     sql = dict(columns)
-    own = merged.selectExpr(*(f"{sql[shared]} AS {DIALECT.quote(name)}" for name, shared in query.columns)).schema
+    own = selected(merged, [(name, sql[shared]) for name, shared in query.columns]).schema
     return found_schema(plan, stream_layout(plan), own)
 
 
