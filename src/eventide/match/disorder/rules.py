@@ -13,15 +13,14 @@ from eventide.match.programs import all_hold
 @kernel
 def window_begin(query, clock):
     """Return the earliest time that lies inside the window of an event."""
-    low = clock - query.window
-    return LOWEST if low > clock else low
+    # Asked before subtracting: compilers take it that sums do not wrap around.
+    return LOWEST if clock < LOWEST + query.window else clock - query.window
 
 
 @kernel
 def window_end(query, clock):
     """Return the latest time that lies inside the window of an event."""
-    high = clock + query.window
-    return HIGHEST if high < clock else high
+    return HIGHEST if clock > HIGHEST - query.window else clock + query.window
 
 
 @kernel
