@@ -12,6 +12,7 @@ from eventide.runtime.stream.packing import pack, unpack
 from eventide.runtime.stream.rows import check_streamable, hold_of, stream_warnings
 from stream_rows.checking import Tally, check, make_stream_trial
 from stream_rows.letters import Story, query_of, rows_of
+from stream_rows.promptness import check_promptness
 from stream_rows.running import identities, plan_of
 
 ONE = "MEASURES FIRST(v) AS first, COUNT(*) AS n"
@@ -46,6 +47,12 @@ def test_a_stream_in_batches_gives_what_the_oracle_gives_on_many_more(seed):
 
 
 # When a match is certain ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_match_comes_out_exactly_when_all_continuations_of_the_stream_have_it(seed):
+    rng = Random(seed)
+    assert sum(check_promptness(rng, 12) for _ in range(5)) > 5
 
 
 def test_a_match_comes_out_when_its_last_row_is_behind_the_watermark():
