@@ -15,6 +15,7 @@ from eventide.errors import (
     LimitError,
     ParseError,
 )
+from eventide.queries import Queries, queries
 from eventide.sources.replay import register_sources, replay
 
 if TYPE_CHECKING:
@@ -33,10 +34,12 @@ __all__ = [
     "ParseError",
     "ProgressPrinter",
     "PrometheusExporter",
+    "Queries",
     "Query",
     "Statement",
     "builder",
     "events",
+    "queries",
     "query",
     "register_sources",
     "replay",

@@ -135,7 +135,7 @@ class Query:
         [1, 1]
         """
         source, plan = self._plan(events, streams, matcher)
-        _refuse_stream_settings(source, output, buckets, max_state)
+        refuse_stream_settings(source, output, buckets, max_state)
         for warning in plan.warnings if max_matches is None else ():
             warnings.warn(warning, EventideWarning, stacklevel=2)
         settings = StreamSettings(lateness, output, buckets, max_state, overflow)
@@ -154,6 +154,32 @@ class Query:
         """
         source, plan = self._plan(events, streams, matcher)
         return source.count(plan)
+
+    def late(
+        self, events: Events | None = None, /, *, lateness: str | int | None = None, buckets: int | None = None, **streams: Events
+    ) -> Any:
+        """Return the events of a stream that come later than `lateness` allows, with their own columns.
+
+        They take no part in `match` with the same lateness. The result is a streaming DataFrame that keeps a clock of its own.
+        """
+        source, _ = self._plan(events, streams, None)
+        return source.late(StreamSettings(lateness, buckets=buckets))
+
+    def timeouts(self, events: Events | None = None, /, **streams: Events) -> Any:
+        """Return the events that begin a match which is never completed within the window, one row each.
+
+        The columns are the PARTITION BY attributes, `match_start`, `expired_at` (the end of the window), `reached` (parts of the
+        sequence, of `steps`), their texts `reached_steps`, the text `missing` of the next one, and `last_step_at`.
+
+        >>> import pyarrow as pa
+        >>> table = pa.table({"ts": [1, 2, 9], "kind": ["A", "B", "A"]})
+        >>> late = query("SELECT * WHERE A ; B WITHIN 5").timeouts(events(table, time="ts", type="kind"))
+        >>> late.select(["match_start", "expired_at", "reached", "missing"]).to_pylist()
+        [{'match_start': 9, 'expired_at': 14, 'reached': 1, 'missing': 'B'}]
+        """
+        from eventide.runtime.timeouts import find_timeouts  # noqa: PLC0415 - DuckDB is not needed for Spark
+
+        return find_timeouts(*self._plan(events, streams, None))
 
     def check(self, events: Events | None = None, /, **streams: Events) -> None:
         """Raise a BindError when the query does not fit the events.
@@ -207,7 +233,7 @@ class Query:
             ) from None
 
 
-def _refuse_stream_settings(source: Source, output: str, buckets: int | None, max_state: int | None) -> None:
+def refuse_stream_settings(source: Source, output: str, buckets: int | None, max_state: int | None) -> None:
     """Refuse what means nothing where all events are there; lateness is harmless, so that one call serves both."""
     if source.streaming or (output == FINAL and buckets is None and max_state is None):
         return

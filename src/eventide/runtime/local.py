@@ -27,6 +27,7 @@ from eventide.runtime.prepare import (
 from eventide.runtime.slots import stage_schema
 from eventide.runtime.source import Options, Source
 from eventide.runtime.stage import MatchStage, StageOptions
+from eventide.runtime.timeouts import combined_sql, started_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from eventide.plan.plan import Plan
     from eventide.plan.schema import Kind, StreamSchema
+    from eventide.plan.timeouts import TimeoutQueries
 
 class LocalSource(Source):
     """Tables in memory, run by DuckDB and the match stage in this process."""
@@ -74,6 +76,14 @@ class LocalSource(Source):
             self._report_left_out(connection, plan)
             return self._finish(connection, plan, self._found(connection, plan, options))
 
+    def match_all(self, plans: Mapping[str, Plan], options: Options) -> pa.Table:
+        """Run several plans over these tables, one after the other."""
+        tables = []
+        for name, plan in plans.items():
+            table = self.match(plan, options)
+            tables.append(table.add_column(0, "query", pa.array([name] * table.num_rows, pa.string())))
+        return pa.concat_tables(tables, promote_options="default")
+
     def output_schema(self, plan: Plan) -> pa.Schema:
         """Return the schema of the result."""
         with self._connect() as connection:
@@ -90,6 +100,15 @@ class LocalSource(Source):
             stage = CountStage(plan, layout)
             counted = pa.Table.from_batches(stage.run(iter(reader)), count_schema(plan, layout, reader.schema))
         return counted.rename_columns([*names, MATCHES, APPROXIMATE])
+
+    def timeouts(self, asked: TimeoutQueries, plans: Sequence[Plan]) -> pa.Table:
+        """Run the plans of all prefixes and of the whole query, and put together which events timed out."""
+        with self._connect() as connection:
+            self._report_left_out(connection, plans[-1])
+            for number, plan in enumerate(plans):
+                started = self._finish(connection, plan, self._found(connection, plan, Options()))
+                connection.register(started_view(number), started)
+            return fetch(connection, combined_sql(asked, plans[-1], self._merged()))
 
     def physical(self, plan: Plan) -> str | None:
         """Return DuckDB's plan of Prepare."""

@@ -63,6 +63,18 @@ class Source(ABC):
         """Run a plan."""
 
     @abstractmethod
+    def match_all(self, plans: Mapping[str, Plan], options: Options) -> Any:
+        """Run several plans over these events; a first column `query` names the plan."""
+
+    def late(self, settings: StreamSettings) -> Any:  # noqa: ARG002 - for streams alone
+        """Return the events that come too late."""
+        raise BindError(
+            "NOT_A_STREAM",
+            "Only the events of a stream can be late; here all events are known.",
+            hint="Read the events with spark.readStream.",
+        )
+
+    @abstractmethod
     def count(self, plan: Plan) -> Any:
         """Count the matches of a plan for each key."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
+from functools import reduce
 from io import StringIO
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from eventide.plan.plan import Plan
     from eventide.plan.schema import StreamSchema
     from eventide.runtime.prepare import Layout
+    from eventide.runtime.source import StreamSettings
 
     Batches = Iterator[pa.RecordBatch]
 
@@ -155,6 +157,25 @@ class SparkSource(Source):
         from eventide.runtime.stream.spark_events import match_stream  # noqa: PLC0415 - batch runs need none of it
 
         return match_stream(self.all_events(None), plan, options)
+
+    def match_all(self, plans: Mapping[str, Plan], options: Options) -> DataFrame:
+        """Run several plans over these events: a stream in one pass, a table once for each."""
+        if self.streaming:
+            from eventide.runtime.stream.spark_queries import match_queries  # noqa: PLC0415 - batch runs need none of it
+
+            return match_queries(self.all_events(None), plans, options)
+        frames = [self.match(plan, options).select(sf.lit(name).alias("query"), "*") for name, plan in plans.items()]
+        return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+
+    def late(self, settings: StreamSettings) -> DataFrame:
+        """Return the events of a stream that come later than the lateness allows."""
+        if not self.streaming:
+            return super().late(settings)  # type: ignore[no-any-return]
+        from eventide.runtime.stream.spark_events import late_stream  # noqa: PLC0415 - batch runs need none of it
+
+        assert self._streams is not None
+        columns = list(dict.fromkeys(name for _, frame in self._streams.values() for name in frame.columns))
+        return late_stream(self.all_events(None), columns, [schema for schema, _ in self._streams.values()], settings)
 
     def count(self, plan: Plan) -> DataFrame:
         """Count the matches of each key."""

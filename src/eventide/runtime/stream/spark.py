@@ -62,10 +62,10 @@ def unpacked(emitted: DataFrame, query: str, stage: st.StructType, output: str) 
     if output == EARLY:
         fields.append(st.StructField(CHANGE, st.StringType()))
     schema = st.StructType(fields)
-    found = emitted.where(sf.col(QUERY) == query).select(BODY).mapInArrow(_tables, schema)
+    found = emitted.where(sf.col(QUERY) == query).select(BODY).mapInArrow(tables_of, schema)
     if output == ORDERED:
         # One task puts the results of all buckets in order; those of later micro-batches end later.
-        found = found.repartition(1).mapInArrow(_in_order, schema)
+        found = found.repartition(1).mapInArrow(in_order, schema)
     return found
 
 
@@ -106,13 +106,15 @@ def _spread_function(job: StreamJob) -> Callable[[Batches], Batches]:
     return run
 
 
-def _tables(batches: Batches) -> Batches:
+def tables_of(batches: Batches) -> Batches:
+    """Yield the tables that a column of packed ones holds."""
     for batch in batches:
         for body in batch.column(0):
             yield from table_of(body.as_buffer()).combine_chunks().to_batches()
 
 
-def _in_order(batches: Batches) -> Batches:
+def in_order(batches: Batches) -> Batches:
+    """Put the results of a micro-batch in the order of their ends."""
     parts = list(batches)
     if parts:
         table = pa.Table.from_batches(parts).combine_chunks()

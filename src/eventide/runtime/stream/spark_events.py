@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from eventide.errors import EventideWarning
-from eventide.runtime.prepare import finish_columns, finish_filter
+from eventide.runtime.prepare import CLOCK, STREAM, finish_columns, finish_filter
 from eventide.runtime.spark_batch import found_schema
 from eventide.runtime.spark_errors import bad_expression
-from eventide.runtime.stream.planning import bound_options, event_job, stream_layout, stream_warnings
-from eventide.runtime.stream.spark import DIALECT, run_job, selected, shown_columns, unpacked
+from eventide.runtime.stream.job import Group, StreamJob
+from eventide.runtime.stream.planning import Projection, bound_options, event_job, stream_layout, stream_warnings
+from eventide.runtime.stream.processor import BODY
+from eventide.runtime.stream.spark import DIALECT, run_job, selected, shown_columns, tables_of, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql import types as st
 
     from eventide.plan.plan import Plan
-    from eventide.runtime.source import Options
+    from eventide.plan.schema import StreamSchema
+    from eventide.runtime.source import Options, StreamSettings
     from eventide.runtime.stream.job import StreamQuery
 
 ONLY = "match"
@@ -57,3 +61,27 @@ def finished(emitted: DataFrame, name: str, plan: Plan, stage: st.StructType, ou
     except PySparkException as error:
         raise bad_expression(error) from None
 
+
+
+def late_stream(
+    merged: DataFrame, columns: Sequence[str], schemas: Sequence[StreamSchema], settings: StreamSettings
+) -> DataFrame:
+    """Return the events of a stream that come later than the lateness allows, with their own columns."""
+    bound = bound_options(settings, schemas)
+    projection = Projection()
+    names = {projection.add(DIALECT.quote(column)): column for column in columns}
+    clock = projection.add(CLOCK)
+    stream = projection.add(STREAM) if len(schemas) > 1 else None
+    job = StreamJob((), (Group(None, None),), clock, len(schemas), stream, bound.lateness, bound.buckets, late=True)
+    emitted = run_job(merged, job, projection.columns())
+    own = [(name, DIALECT.quote(column)) for name, column in names.items()]
+    found = emitted.select(BODY).mapInArrow(_late_function(list(names)), selected(merged, own).schema)
+    return found.toDF(*names.values())
+
+
+def _late_function(names: list[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in tables_of(batches):
+            yield batch.select(names)
+
+    return run

@@ -93,6 +93,8 @@ def _hash(table: pa.Table, name: str | None) -> npt.NDArray[np.int64]:
 def _homes(group: Group, keys: npt.NDArray[np.int64], buckets: int) -> npt.NDArray[np.int64]:
     if group.bucket is not None:
         return np.full(len(keys), group.bucket, np.int64)
+    if group.key is None:
+        return np.arange(len(keys)) % buckets
     return np.mod(keys, buckets)
 
 

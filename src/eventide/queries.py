@@ -1,0 +1,152 @@
+"""Many queries over one stream: given as a mapping, or kept in a registry that changes between runs."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eventide.api import Query, query, refuse_stream_settings
+from eventide.errors import BindError, EventideError, EventideWarning
+from eventide.runtime import Options, StreamSettings
+from eventide.runtime.stream.job import ERROR
+from eventide.runtime.stream.output import FINAL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eventide.api import Events
+    from eventide.plan.plan import Plan
+    from eventide.runtime import Source
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Queries by name; made by `queries`."""
+
+    by_name: Mapping[str, Query]
+
+    def match(
+        self,
+        events: Events | None = None,
+        /,
+        *,
+        lateness: str | int | None = None,
+        output: str = FINAL,
+        buckets: int | None = None,
+        max_state: int | None = None,
+        overflow: str = ERROR,
+        **streams: Events,
+    ) -> Any:
+        """Return the matches of all queries, with a first column `query`; columns that a query does not have are null.
+
+        A stream is read, shuffled and kept once for all of them. After a restart from the same checkpoint, queries that are
+        unchanged go on, changed and new ones begin anew, and the state of those that are gone is dropped.
+
+        >>> import pyarrow as pa
+        >>> from eventide import events
+        >>> table = pa.table({"ts": [1, 2, 3], "kind": ["A", "B", "C"]})
+        >>> both = queries({"ab": "SELECT b.ts AS t WHERE A ; B AS b", "ac": "SELECT c.ts AS t WHERE A ; C AS c"})
+        >>> both.match(events(table, time="ts", type="kind")).to_pylist()
+        [{'query': 'ab', 't': 2}, {'query': 'ac', 't': 3}]
+        """
+        plans: dict[str, Plan] = {}
+        source: Source | None = None
+        for name, one in self.by_name.items():
+            try:
+                source, plans[name] = one._plan(events, streams, None)  # noqa: SLF001 - the other half of the public surface
+            except EventideError as error:
+                raise _named(error, name) from None
+            for warning in plans[name].warnings:
+                warnings.warn(f"{name}: {warning}", EventideWarning, stacklevel=2)
+        assert source is not None
+        _refuse_other_streams(plans)
+        refuse_stream_settings(source, output, buckets, max_state)
+        settings = StreamSettings(lateness, output, buckets, max_state, overflow)
+        return source.match_all(plans, Options(stream=settings))
+
+
+def queries(given: Mapping[str, Any] | str | Path | Any) -> Queries:
+    """Read queries by name, from a mapping, a registry file or a table.
+
+    A registry file is JSON (`{"name": "SELECT ..."}`) or TOML (`name = '''SELECT ...'''`). A table (a Spark DataFrame or anything
+    with the Arrow C stream interface) has the columns `name` and `query`, and may have `language` and `enabled`.
+
+    >>> sorted(queries({"pairs": "SELECT * WHERE A ; B"}).by_name)
+    ['pairs']
+    """
+    read: dict[str, Query] = {}
+    for name, text, language in _entries(given):
+        if not isinstance(name, str) or not name:
+            raise BindError("BAD_REGISTRY", f"{name!r} is no name of a query.", hint="Give each query a name that is text.")
+        if name in read:
+            raise BindError("BAD_REGISTRY", f"There are two queries {name}.", hint="Rename one of them.")
+        try:
+            read[name] = text if isinstance(text, Query) else query(text, language)
+        except EventideError as error:
+            raise _named(error, name) from None
+    if not read:
+        raise BindError("NO_QUERIES", "There is no query to run.", hint='Give some: et.queries({"name": "SELECT ..."}).')
+    return Queries(read)
+
+
+def _entries(given: Any) -> list[tuple[Any, Any, str | None]]:
+    if isinstance(given, str | Path):
+        given = _registry(Path(given))
+    if hasattr(given, "items"):
+        return [(name, text, None) for name, text in given.items()]
+    if hasattr(given, "__arrow_c_stream__") or hasattr(given, "collect"):
+        return _rows(given)
+    raise BindError(
+        "BAD_REGISTRY",
+        f"A {type(given).__name__} holds no queries.",
+        hint="Give a mapping of names to queries, the path of a .json or .toml file, or a table with name and query.",
+    )
+
+
+def _registry(path: Path) -> dict[str, Any]:
+    readers = {".json": json.loads, ".toml": tomllib.loads}
+    if path.suffix not in readers:
+        raise BindError("BAD_REGISTRY", f"{path} is no registry of queries.", hint="Use a .json or a .toml file.")
+    try:
+        read: Any = readers[path.suffix](path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BindError("BAD_REGISTRY", f"{path} cannot be read: {error.strerror}.", hint="Check the path.") from None
+    except ValueError as error:
+        raise BindError("BAD_REGISTRY", f"{path} cannot be read: {error}.", hint="Mend the file.") from None
+    if not isinstance(read, dict) or not all(isinstance(text, str) for text in read.values()):
+        raise BindError("BAD_REGISTRY", f"{path} does not map names to texts.", hint='Write {"name": "SELECT ..."}.')
+    return read
+
+
+def _rows(table: Any) -> list[tuple[Any, Any, str | None]]:
+    if hasattr(table, "collect"):
+        rows = [row.asDict() for row in table.collect()]
+    else:
+        import pyarrow as pa  # noqa: PLC0415 - a mapping needs none of it
+
+        rows = pa.table(table).to_pylist()
+    for row in rows:
+        if not {"name", "query"} <= set(row):
+            raise BindError(
+                "BAD_REGISTRY", "The table of queries lacks the column name or query.", hint=f"It has: {', '.join(row)}."
+            )
+    return [(row["name"], row["query"], row.get("language")) for row in rows if row.get("enabled", True)]
+
+
+def _named(error: EventideError, name: str) -> EventideError:
+    return type(error)(error.condition, f"{name}: {error.message}", text=error.text, span=error.span, hint=error.hint)
+
+
+def _refuse_other_streams(plans: Mapping[str, Plan]) -> None:
+    first, *others = plans.items()
+    for name, plan in others:
+        if [schema for _, schema in plan.streams] != [schema for _, schema in first[1].streams]:
+            raise BindError(
+                "OTHER_STREAMS",
+                f"The queries {first[0]} and {name} read other streams, so one pass cannot serve both.",
+                hint="Name the same streams in FROM, in the same order.",
+            )
