@@ -15,10 +15,11 @@ PEERS := .venv-peers
 PEERS_STAMP := $(PEERS)/.installed
 PEERS_REQUIREMENTS := benchmarks/peers/requirements.txt
 
-.PHONY: help demo test test-long lint bench crosscheck bench-flink install clean java
+.PHONY: help demo demo-stream test test-long lint bench crosscheck bench-flink install clean java
 
 help:
 	@echo "make demo       generate a stock stream, find rising runs on Spark, show the matches"
+	@echo "make demo-stream watch payments arrive out of order and card testing being found among them"
 	@echo "make test       run the tests (SPARK=no: without those that need Java)"
 	@echo "make test-long  run the tests that take minutes"
 	@echo "make lint       ruff, mypy --strict, import-linter"
@@ -29,6 +30,9 @@ help:
 
 demo: $(STAMP) java
 	@$(BIN)/eventide demo
+
+demo-stream: $(STAMP) java
+	@$(BIN)/eventide demo --stream
 
 ifeq ($(SPARK),no)
 test: $(STAMP)

@@ -19,10 +19,13 @@ import eventide as et
 from eventide.console import report
 from eventide.console.demo import run_demo
 from eventide.console.files import STANDARD_OUTPUT, write_table
+from eventide.console.follow_command import SqlInputs, follow_query, follow_sql
+from eventide.console.follow_options import Emit, FollowOptions, refuse_batch_options
 from eventide.console.inputs import Engine, Source, UsageMistakeError, as_arguments, load, read_query, split_setting
 from eventide.console.results import ExplainFormat, Output, deliver, show_schema
 from eventide.console.spark import data_errors_named, start_session
 from eventide.console.sql import is_sql, load_tables, refuse_event_options, refuse_sql_options, tables_named
+from eventide.console.stream_demo import run_stream_demo
 from eventide.datasets import DATASETS
 from eventide.datasets import generate as generate_dataset
 from eventide.errors import EventideWarning
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULT_TIME = "ts"
+DEMO_EVENTS = 200_000
+DEMO_STREAM_EVENTS = 3_000
 
 
 class GuardedGroup(TyperGroup):
@@ -87,6 +92,7 @@ TieBreakOption = Annotated[str | None, typer.Option("--tie-break", help="The col
 TimeUnitOption = Annotated[str | None, typer.Option("--time-unit", help="Unit of an integer time column: s, ms or us.")]
 InputFormatOption = Annotated[Format | None, typer.Option("--input-format", help="When the suffix does not say it.")]
 OutputFormatOption = Annotated[Format | None, typer.Option("--output-format", help="When the suffix does not say it.")]
+FOLLOWING = "With --follow"
 SparkConfOption = Annotated[
     list[str] | None, typer.Option("--spark-conf", metavar="NAME=VALUE", help="A setting of the Spark session; repeat.")
 ]
@@ -218,14 +224,66 @@ def run(
     slices: Annotated[int | None, typer.Option("--slices", min=1, help="Tasks that share one enumeration.")] = None,
     matcher: Annotated[str | None, typer.Option("--matcher", help="Force a matcher; explain names them.")] = None,
     spark_conf: SparkConfOption = None,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow",
+            help="Run on Spark as a stream and show matches as they come; --data is a folder that grows, or a file to replay.",
+            rich_help_panel=FOLLOWING,
+        ),
+    ] = False,
+    lateness: Annotated[
+        str | None,
+        typer.Option("--lateness", help="How late an event may come, as '10 seconds'.", rich_help_panel=FOLLOWING),
+    ] = None,
+    emit: Annotated[
+        Emit | None,
+        typer.Option(
+            "--emit",
+            help="Show a match when it is certain, also in order, or at once with corrections.",
+            show_default="final",
+            rich_help_panel=FOLLOWING,
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option("--checkpoint", help="A folder; a later run with the same one goes on.", rich_help_panel=FOLLOWING),
+    ] = None,
+    run_for: Annotated[
+        str | None, typer.Option("--for", help="End after a time, as 60s; else with Ctrl-C.", rich_help_panel=FOLLOWING)
+    ] = None,
+    until_idle: Annotated[
+        bool, typer.Option("--until-idle", help="End when nothing comes any more.", rich_help_panel=FOLLOWING)
+    ] = False,
+    rate: Annotated[
+        float | None, typer.Option("--rate", help="Replay a file with so many events a second.", rich_help_panel=FOLLOWING)
+    ] = None,
+    disorder: Annotated[
+        float | None, typer.Option("--disorder", help="Replay so many percent of the events late.", rich_help_panel=FOLLOWING)
+    ] = None,
+    bound: Annotated[
+        str | None, typer.Option("--bound", help="How late those are at most, as '10 seconds'.", rich_help_panel=FOLLOWING)
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="The same seed gives the same disorder.", rich_help_panel=FOLLOWING)
+    ] = None,
 ) -> None:
     """Find the matches of a query in events, or run SQL over tables; write a table, or Parquet, CSV or JSON."""
     text = read_query(query)
     target = Output(output, output_format, limit_rows)
+    following = FollowOptions(lateness, emit, checkpoint, rate, disorder, bound, seed, run_for, until_idle)
+    if not follow:
+        following.refuse()
     if is_sql(text, language, table):
         own = {"--count": count, "--slices": slices, "--matcher": matcher}
-        refuse_event_options(_event_options(data, stream, time, type, tie_break, time_unit) | own)
         caps = {name: value for name, value in (("max_matches", max_matches), ("max_steps", max_steps)) if value is not None}
+        if follow:
+            refuse_event_options(_event_options(data, None, None, type, tie_break, time_unit) | own)
+            refuse_batch_options({"--max-matches": max_matches is not None})
+            inputs = SqlInputs(stream or [], table or [], time, input_format)
+            follow_sql(text, inputs, following, target, lambda: _session(spark_conf), **caps)
+            return
+        refuse_event_options(_event_options(data, stream, time, type, tie_break, time_unit) | own)
         _run_sql(text, table, engine, input_format, target, caps, spark_conf)
         return
     refuse_sql_options({"--table": table, "--max-steps": max_steps is not None})
@@ -236,6 +294,10 @@ def run(
     target.require_usable()
     options: dict[str, Any] = {"max_matches": max_matches, "slices": slices, "matcher": matcher}
     given = {name: value for name, value in options.items() if value is not None}
+    if follow:
+        refuse_batch_options({"--count": count, "--max-matches": max_matches is not None, "--slices": slices})
+        follow_query(parsed, sources, following, target, lambda: _session(spark_conf), **given)
+        return
     with report.working("Reading events"):
         positional, named = as_arguments(load(sources, engine, lambda: _session(spark_conf)))
     paths = ", ".join(source.path for source in sources)
@@ -254,7 +316,7 @@ def _run_sql(
     engine: Engine,
     input_format: Format | None,
     target: Output,
-    caps: dict[str, int],
+    caps: dict[str, Any],
     spark_conf: list[str] | None,
 ) -> None:
     statement = et.statement(text)
@@ -308,14 +370,25 @@ def generate(
 @app.command()
 def demo(
     *,
-    events: Annotated[int, typer.Option("--events", min=1, help="Number of events.")] = 200_000,
+    events: Annotated[
+        int | None, typer.Option("--events", min=1, help="Number of events.", show_default="200000, with --stream 3000")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same events.")] = 7,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path("demo-output"),
     engine: Annotated[Engine, typer.Option("--engine", help="Run embedded or on Spark.")] = Engine.SPARK,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Watch payments arrive out of order, and card testing being found among them.")
+    ] = False,
     spark_conf: SparkConfOption = None,
 ) -> None:
-    """Generate a stock stream, find rising runs that break, and show them."""
-    run_demo(events, seed, output, engine, _spark_settings(spark_conf))
+    """Generate a stock stream, find rising runs that break, and show them; or watch a stream of payments."""
+    if not stream:
+        run_demo(DEMO_EVENTS if events is None else events, seed, output, engine, _spark_settings(spark_conf))
+        return
+    if engine is not Engine.SPARK:
+        raise UsageMistakeError("BAD_OPTION", "A stream runs on Spark.", hint="Leave out --engine, or --stream.")
+    if not run_stream_demo(DEMO_STREAM_EVENTS if events is None else events, seed, output, _spark_settings(spark_conf)):
+        raise typer.Exit(report.UNEXPECTED)
 
 
 def _event_options(

@@ -101,25 +101,29 @@ def load(sources: list[Source], engine: Engine, session: Callable[[], SparkSessi
 def _load_one(source: Source, engine: Engine, session: Callable[[], SparkSession]) -> Any:
     if engine is Engine.LOCAL:
         table = read_table(source.path, source.format)
-        _require_columns(source, table.column_names)
-        return _bind_roles(source, parse_times(table, source.time, source.path))
+        require_columns(source, table.column_names)
+        return bind_roles(source, parse_times(table, source.time, source.path))
     if format_of(source.path, source.format, "--input-format") is Format.PARQUET:
         if "://" not in source.path:
             # What is wrong with a file is known long before a JVM has started.
-            _require_columns(source, read_column_names(source.path))
+            require_columns(source, read_column_names(source.path))
         reader = session().read
         with data_errors_named(source.path):
             frame = reader.parquet(source.path)
     else:
         # Read once by Arrow, so that text gets the same types on both engines.
         table = read_table(source.path, source.format)
-        _require_columns(source, table.column_names)
+        require_columns(source, table.column_names)
         frame = session().createDataFrame(parse_times(table, source.time, source.path))
-    _require_columns(source, frame.columns)
-    return _bind_roles(source, frame)
+    require_columns(source, frame.columns)
+    return bind_roles(source, frame)
 
 
-def _require_columns(source: Source, columns: list[str]) -> None:
+def require_columns(source: Source, columns: list[str]) -> None:
+    """Refuse roles for columns that are not there.
+
+    >>> require_columns(Source("trades.csv", "ts"), ["ts", "price"])
+    """
     for option, name in (("--time", source.time), ("--type", source.type), ("--tie-break", source.tie_break)):
         if name is not None and name not in columns:
             raise DataError(
@@ -127,7 +131,13 @@ def _require_columns(source: Source, columns: list[str]) -> None:
             )
 
 
-def _bind_roles(source: Source, data: Any) -> Any:
+def bind_roles(source: Source, data: Any) -> Any:
+    """Return data as events.
+
+    >>> import pyarrow as pa
+    >>> bind_roles(Source("trades.csv", "ts"), pa.table({"ts": [1]})).schema.time
+    'ts'
+    """
     options: dict[str, Any] = {"tie_break": source.tie_break, "time_unit": source.time_unit}
     given = {name: value for name, value in options.items() if value is not None}
     return et.events(data, time=source.time, type=source.type, **given)

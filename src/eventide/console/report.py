@@ -208,7 +208,7 @@ def show_rows(table: pa.Table, *, title: str, total: int | None = None) -> None:
     for field in table.schema:
         shown.add_column(Text(field.name), justify="right" if _is_number(field.type) else "left", overflow="fold")
     for row in table.to_pylist():
-        shown.add_row(*(Text(_cell(value)) for value in row.values()))
+        shown.add_row(*(Text(cell(value)) for value in row.values()))
     console = results_console()
     console.print(Text(title, "bold"))
     console.print(shown)
@@ -220,7 +220,12 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """Return a value as it is shown in a table or on a line.
+
+    >>> cell(None), cell([1, 2]), cell(datetime(2024, 1, 2, 9, 30))
+    ('null', '[1, 2]', '2024-01-02 09:30:00')
+    """
     if value is None:
         return "null"
     if isinstance(value, datetime):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SQL = "sql"
 # The names of other arguments of `et.statement(...).run` and `explain`.
-TAKEN_NAMES = ("spark", "max_matches", "max_steps", "format")
+TAKEN_NAMES = ("spark", "max_matches", "max_steps", "format", "lateness", "output", "buckets", "max_state", "overflow")
 
 
 def is_sql(text: str, language: str | None, tables: list[str] | None) -> bool:
@@ -97,15 +97,25 @@ def load_tables(
     >>> load_tables(None, Engine.LOCAL, None, lambda: None)
     {}
     """
-    paths: dict[str, str] = {}
-    for setting in settings or []:
-        name, path = split_setting(setting, "--table", "trades=trades.parquet")
-        if name in paths or name in TAKEN_NAMES:
-            problem = f"There are two tables {name}." if name in paths else f"A table cannot be called {name} here."
-            raise UsageMistakeError("BAD_OPTION", problem, hint=f"--table {name}_2={path}, and the same name in the query")
-        paths[name] = path
+    paths = named_paths(settings or [], "--table")
     loaded = {name: _load(path, engine, given, session) for name, path in paths.items()}
     return {"spark": session(), **loaded} if engine is Engine.SPARK else loaded
+
+
+def named_paths(settings: list[str], option: str) -> dict[str, str]:
+    """Return files by the names that an option gives them.
+
+    >>> named_paths(["trades=trades.parquet"], "--table")
+    {'trades': 'trades.parquet'}
+    """
+    paths: dict[str, str] = {}
+    for setting in settings:
+        name, path = split_setting(setting, option, "trades=trades.parquet")
+        if name in paths or name in TAKEN_NAMES:
+            problem = f"There are two tables {name}." if name in paths else f"A table cannot be called {name} here."
+            raise UsageMistakeError("BAD_OPTION", problem, hint=f"{option} {name}_2={path}, and the same name in the query")
+        paths[name] = path
+    return paths
 
 
 def _load(path: str, engine: Engine, given: Format | None, session: Callable[[], SparkSession]) -> Any:

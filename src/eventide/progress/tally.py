@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 METRICS = "eventide"
-COUNTERS = ("events", "late", "matches", "timeouts", "expired", "dropped")
+COUNTERS = ("events", "untimed", "late", "matches", "timeouts", "expired", "dropped")
 GAUGES = ("partial", "held", "state_bytes")
 WATERMARK = "watermark"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # Below a day behind 1970 a watermark is no moment but a number of a time column that counts something else.
 FIRST_MOMENT = 86_400_000_000
-UNUSUAL = ("timeouts", "expired", "dropped")
+UNUSUAL = ("untimed", "timeouts", "expired", "dropped")
 
 
 def moment(watermark: int | None) -> str:
