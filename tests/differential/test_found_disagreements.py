@@ -72,6 +72,14 @@ CASES = {
         "SELECT COUNT(b) AS c0 WHERE A ; B+ AS b FILTER COUNT(*) = 3 PARTITION BY case_id",
         plain("ABBB"),
     ),
+    "a loop whose rounds are tied to a later event alone is no key under next": (
+        "SELECT * WHERE A~+ AS x ~> A AS y FILTER x.s = y.s PARTITION BY case_id",
+        stream(("A", {"s": "p"}), ("A", {"s": "q"}), ("A", {"s": "p"})),
+    ),
+    "an operand of AND that is tied to a later event alone is no key under next": (
+        "SELECT * WHERE A AS a AND (C AS c ~> B AS b) FILTER a.s = c.s AND a.s = b.s PARTITION BY case_id",
+        stream(("C", {"s": "p"}), ("B", {"s": "q"}), ("B", {"s": "p"}), ("A", {"s": "p"})),
+    ),
     "a condition that only rows decide is void for a missing variable": (
         "SELECT * WHERE A AS a OR B AS b FILTER a.s < b.s PARTITION BY case_id",
         plain("AB"),

@@ -2,7 +2,8 @@
 
 `a.id = b.id AND b.id = c.id` means that a match only ever holds events of one id, so each id can be matched alone. That is
 the same result only where events of other ids could not have mattered: no contiguity (they break it), no windows that count
-events, no consumption, no part that may be missing (its equality would be void), and every NOT tied to the same value.
+events, no consumption, no part that may be missing (its equality would be void), and every NOT tied to the same value. Under
+*next* each event must be tied to one that was taken before it, or it could have been taken whatever its value is.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
+from eventide.plan.choice import uses_strategy
 from eventide.plan.schema import Kind
-from eventide.plan.structure import Chain, Choice, Loop, Mix, Node, One, nullable
+from eventide.plan.structure import Chain, Choice, Loop, Mix, Node, One, nullable, repeatable
 
 if TYPE_CHECKING:
     from eventide.pattern import Query
@@ -64,6 +66,18 @@ def _rules_allow(node: Node) -> bool:
             return strategy is not Strategy.STRICT and not nullable(node) and _rules_allow(part)
 
 
+def _mixes(node: Node) -> bool:
+    match node:
+        case One():
+            return False
+        case Mix():
+            return True
+        case Loop(part=part):
+            return _mixes(part)
+        case Chain(parts=parts) | Choice(parts=parts):
+            return any(_mixes(part) for part in parts)
+
+
 def _equality(tree: exp.Expression, schema: StreamSchema) -> str | None:
     """Return the attribute that the condition sets equal between two events, or None."""
     if not isinstance(tree, exp.EQ):
@@ -84,11 +98,19 @@ def _column(node: exp.Expression) -> exp.Column | None:
 def _ties_all(bound: BoundPattern, attribute: str, schema: StreamSchema) -> bool:
     """Return whether each occurrence is set equal, directly, to an earlier one, and each NOT to some variable."""
     linked: set[tuple[str, str]] = set()
+    # What *next* may skip must be decided when the event comes, so by events that were taken before it.
+    next_decides = uses_strategy(bound.root, Strategy.NEXT)
+    if next_decides and _mixes(bound.root):
+        return False
     for condition in bound.conditions:
         if condition.scope is None and _equality(condition.tree, schema) == attribute:
             left, right = _column(condition.tree.this), _column(condition.tree.expression)
             assert left is not None and right is not None
             linked |= {(left.table, right.table), (right.table, left.table)}
+    first = bound.occurrences[0]
+    alone = 0 in repeatable(bound.root) and not any((variable, variable) in linked for variable in first.variables)
+    if next_decides and alone:
+        return False
     for occurrence in bound.occurrences[1:]:
         earlier = bound.occurrences[: occurrence.index]
         if not any(
