@@ -102,6 +102,21 @@ def pattern_to_ceql(pattern: Pattern) -> str:
             return f" {_LOOP_SIGN[strategy]}AND ".join(_operand(part) for part in parts)
 
 
+def absence_to_ceql(absence: Absence) -> str:
+    """Return an absence as it stands in a sequence.
+
+    >>> from eventide.pattern.model import Absence, Event
+    >>> absence_to_ceql(Absence(Event("B"), "b"))
+    'NOT B AS b'
+    """
+    text = pattern_to_ceql(absence.event)
+    if absence.variable is not None:
+        text += f" AS {quote_name(absence.variable)}"
+    if absence.condition is not None:
+        return f"NOT ({text} FILTER {absence.condition.sql})"
+    return f"NOT {text}"
+
+
 def window_to_ceql(window: Window) -> str:
     """Return a window as it stands behind WITHIN.
 
@@ -160,25 +175,16 @@ def _operand(pattern: Pattern) -> str:
 
 
 def _sequence(sequence: Sequence) -> str:
-    pieces = [f"{_absence(absence)} ; " for absence in sequence.leading]
+    pieces = [f"{absence_to_ceql(absence)} ; " for absence in sequence.leading]
     for index, part in enumerate(sequence.parts):
         if index:
             gap = sequence.gaps[index - 1]
             sign = _SEQUENCE_SIGN[gap.strategy]
             pieces.append(f" {sign} ")
-            pieces.extend(f"{_absence(absence)} {sign} " for absence in gap.absences)
+            pieces.extend(f"{absence_to_ceql(absence)} {sign} " for absence in gap.absences)
         pieces.append(_operand(part))
-    pieces.extend(f" ; {_absence(absence)}" for absence in sequence.trailing)
+    pieces.extend(f" ; {absence_to_ceql(absence)}" for absence in sequence.trailing)
     return "".join(pieces)
-
-
-def _absence(absence: Absence) -> str:
-    text = pattern_to_ceql(absence.event)
-    if absence.variable is not None:
-        text += f" AS {quote_name(absence.variable)}"
-    if absence.condition is not None:
-        return f"NOT ({text} FILTER {absence.condition.sql})"
-    return f"NOT {text}"
 
 
 def _quantifier(repeat: Repeat) -> str:

@@ -134,7 +134,7 @@ class Search:
             any(self._nothing_after(absences, steps, positions) for absences in prefix.exits())
             and self._nothing_before(steps, positions)
             and self._nothing_between(steps, positions)
-            and all(self._is_true(scoped, steps, positions) for scoped in self.rules.conditions)
+            and all(self.is_true(scoped, steps, positions) for scoped in self.rules.conditions)
         )
 
     def _nothing_before(self, steps: tuple[Step, ...], positions: tuple[int, ...]) -> bool:
@@ -172,7 +172,7 @@ class Search:
                 return False
         return True
 
-    def _is_true(self, scoped: ScopedCondition, steps: tuple[Step, ...], positions: tuple[int, ...]) -> bool:
+    def is_true(self, scoped: ScopedCondition, steps: tuple[Step, ...], positions: tuple[int, ...]) -> bool:
         """Tell whether a condition holds; a trace without an event in the pattern of its FILTER is not asked."""
         bindings, support = self._scoped(scoped.scope, steps, positions)
         return not support or self._all_hold(scoped.condition, bindings, support)
