@@ -1,0 +1,239 @@
+"""Timed-out partial matches: the oracle on small cases, and the local engine against it on random queries and streams."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+import eventide as et
+from differential.checking import Expected, events_of, make_events
+from differential.queries import SECOND, Trial, make_trial, simpler
+from eventide.errors import BindError, EventideError
+from eventide.pattern import Consumption, Filtered, Named, Selector, Sequence, Window, WindowUnit
+from eventide.pattern.printing import to_ceql
+from eventide.reference import timeouts
+from eventide.syntax import parse
+
+BATCHES = 12
+QUERIES_OF_A_BATCH = 15
+STREAMS_OF_A_TABLE = 12
+FEWEST_TIMEOUTS = 100
+
+
+def rows_of(text):
+    """`A0 B3`: an event of type A at time 0 and one of type B at time 3; `A0:2` has the value 2."""
+    rows = []
+    for word in text.split():
+        event, _, value = word.partition(":")
+        rows.append({"type": event[0], "time": int(event[1:]), "v": int(value or 0)})
+    return rows
+
+
+def found(query, text):
+    """Return what the oracle and the engine say alike: start, reached, missing and last step of each event that times out."""
+    rows = rows_of(text)
+    expected = [(out.match_start, out.reached, out.missing, out.last_step_at) for out in timeouts(parse(query), rows)]
+    table = pa.Table.from_pylist(rows)
+    produced = et.query(query).timeouts(et.events(table, time="time", type="type")).to_pylist()
+    assert [(row["match_start"], row["reached"], row["missing"], row["last_step_at"]) for row in produced] == expected
+    return expected
+
+
+def test_an_event_times_out_when_its_window_ends_without_a_match():
+    assert found("SELECT * WHERE A ; B WITHIN 5", "A0 A3 B8 A20") == [(0, 1, "B", 0), (20, 1, "B", 20)]
+
+
+def test_the_row_tells_how_far_the_match_came():
+    assert found("SELECT * WHERE A ; B+ AS b ; C ; D WITHIN 9", "A0 B2 B3 C4") == [(0, 3, "D", 4)]
+
+
+def test_events_with_equal_times_time_out_one_by_one():
+    assert found("SELECT * WHERE A AS a ; B AS b FILTER a.v = b.v WITHIN 5", "A0:1 A0:2 A0:2 B1:1") == [(0, 1, "B AS b", 0)] * 2
+
+
+def test_a_part_that_may_be_missing_is_reached_with_the_part_before_it():
+    assert found("SELECT * WHERE A ; B? ; C WITHIN 5", "A0 B2") == [(0, 2, "C", 0)]
+
+
+def test_conditions_on_later_parts_are_not_asked_of_a_prefix():
+    query = "SELECT * WHERE A AS a ; B AS b ; C AS c FILTER a.v < b.v AND b.v < c.v WITHIN 9"
+    assert found(query, "A0:1 B1:1 B3:2 C4:2") == [(0, 2, "C AS c", 3)]
+
+
+def test_an_aggregate_over_later_events_is_not_asked_of_a_prefix():
+    query = "SELECT * WHERE A ; B ; A FILTER COUNT(A) = 2 AND COUNT(*) = 3 AND A.v > 0 WITHIN 9"
+    assert found(query, "A0:1 B1:1 A2:0 A20:0") == [(0, 2, "A", 1)]
+
+
+def test_the_event_of_a_not_at_the_end_is_what_was_missing():
+    assert found("SELECT * WHERE A ; B ; NOT C WITHIN 5", "A0 B1 C3 A10 B11") == [(0, 2, "NOT C", 1)]
+
+
+def test_a_not_whose_condition_is_not_decided_forbids_nothing_yet():
+    query = "SELECT * WHERE A ; NOT (X AS x FILTER x.v = c.v) ; B ; C AS c WITHIN 9"
+    assert found(query, "A0 X1:3 B2 C3:3") == [(0, 2, "C AS c", 2)]
+    assert found("SELECT * WHERE A ; NOT X ; B ; C AS c WITHIN 9", "A0 X1:3 B2 C3:3") == [(0, 1, "B", 0)]
+
+
+def test_the_operands_of_and_are_one_part():
+    assert found("SELECT * WHERE A AND B WITHIN 5", "B0 A9 B10") == [(0, 0, "A AND B", 0), (10, 0, "A AND B", 10)]
+
+
+def test_an_event_that_fails_a_condition_on_itself_begins_nothing():
+    assert found("SELECT * WHERE A AS a ; B FILTER a.v > 1 WITHIN 5", "A0:1 A1:2") == [(1, 1, "B", 1)]
+
+
+def test_a_window_between_steps_holds_in_every_prefix():
+    assert found("SELECT * WHERE A ; B ; C WITHIN 9, 2 BETWEEN STEPS", "A0 B3 C4") == [(0, 1, "B", 0)]
+
+
+def test_the_columns_have_the_types_of_the_time_column():
+    table = pa.table({"day": pa.array([0], pa.date32()), "kind": ["A"], "user": ["u"]})
+    late = et.query("SELECT * WHERE A ; B PARTITION BY user WITHIN 36 hours").timeouts(et.events(table, time="day", type="kind"))
+    assert late.schema.names == [
+        "user", "match_start", "expired_at", "reached", "steps", "reached_steps", "missing", "last_step_at",
+    ]  # fmt: skip
+    [row] = late.to_pylist()
+    assert str(row["match_start"]) == "1970-01-01"
+    assert str(row["expired_at"]) == "1970-01-02 12:00:00"
+    assert (row["reached"], row["steps"], row["reached_steps"], row["missing"]) == (1, 2, ["A"], "B")
+
+
+def test_columns_of_the_events_may_have_the_names_of_the_result():
+    table = pa.table({"match_start": [1], "kind": ["A"], "reached": [7], "missing": ["x"]})
+    [row] = et.query("SELECT * WHERE A ; B WITHIN 5").timeouts(et.events(table, time="match_start", type="kind")).to_pylist()
+    assert (row["match_start"], row["reached"], row["missing"]) == (1, 1, "B")
+
+
+def test_the_last_moment_of_a_window_stays_in_the_range():
+    table = pa.table({"ts": [2**63 - 2], "kind": ["A"]})
+    [row] = et.query("SELECT * WHERE A ; B WITHIN 5").timeouts(et.events(table, time="ts", type="kind")).to_pylist()
+    assert row["expired_at"] == 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SELECT * WHERE A ; B", "no window"),
+        ("SELECT * WHERE A ; B WITHIN 5 BETWEEN STEPS", "no window"),
+        ("SELECT * WHERE A ; B WITHIN 5 events", "plain time"),
+        ("SELECT * WHERE A ; B WITHIN 5 SLIDE 2", "plain time"),
+        ("SELECT NEXT * WHERE A ; B WITHIN 5", "selector NEXT"),
+        ("SELECT * WHERE A ; B WITHIN 5 CONSUME BY ANY", "CONSUME BY"),
+        ("SELECT * WHERE A ; B WITHIN 5 LIMIT 3", "LIMIT"),
+        ("SELECT * WHERE A ; B PARTITION BY missing WITHIN 5", "called missing"),
+    ],
+)
+def test_a_query_whose_partial_matches_have_no_end_is_refused(text, reason):
+    table = pa.table({"ts": [1], "kind": ["A"], "missing": [1]})
+    with pytest.raises(BindError, match=reason) as caught:
+        et.query(text).timeouts(et.events(table, time="ts", type="kind"))
+    assert caught.value.condition == "TIMEOUTS_NOT_DEFINED"
+    assert caught.value.hint
+
+
+def test_a_condition_that_only_rows_decide_is_refused():
+    table = pa.table({"ts": [1], "kind": ["A"], "s": ["p"]})
+    with pytest.raises(BindError, match="OPAQUE_CONDITION") as caught:
+        et.query("SELECT * WHERE A AS a ; B AS b FILTER a.s < b.s WITHIN 5").timeouts(et.events(table, time="ts", type="kind"))
+    assert "columns of the events" in (caught.value.hint or "")
+
+
+# Random queries ------------------------------------------------------------------------------------------------------
+
+
+def timed(rng: Random, trial: Trial) -> Trial:
+    """Return a trial whose query has time-outs: a plain time window and nothing that keeps one match of several."""
+    query = replace(trial.query, output=None, selector=Selector.ALL, consumption=Consumption.NONE, limit=None)
+    window = query.window
+    if window is None or window.slide is not None or window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS):
+        size = rng.randint(1, 6)
+        by_clock = trial.timestamps or trial.seconds
+        window = Window(WindowUnit.DURATION, size * SECOND) if by_clock else Window(WindowUnit.TIME_UNITS, size)
+    return replace(trial, query=replace(query, window=window))
+
+
+def disagreement(trial: Trial, rows) -> tuple[str | None, int]:
+    """Return how the engine differs from the oracle, and how many events time out."""
+    expected = Expected(trial, rows)
+    columns = {"stream": expected.columns.stream, "tie_break": expected.columns.tie_break}
+    outs = timeouts(trial.query, expected.rows, time_scale=expected.columns.time_scale, **columns)
+    wanted = Counter(
+        (*out.key, out.match_start, out.expired_at, out.reached, out.steps, out.reached_steps, out.missing, out.last_step_at)
+        for out in outs
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", et.EventideWarning)
+        try:
+            produced = et.query(trial.query).timeouts(**events_of(trial, rows, lambda table: table))
+        except EventideError as error:
+            return str(error), len(outs)
+    values = ({**row, "reached_steps": tuple(row["reached_steps"])}.values() for row in produced.to_pylist())
+    got = Counter(map(tuple, values))
+    if wanted == got:
+        return None, len(outs)
+    return f"missing: {list((wanted - got).elements())[:5]}\ntoo many: {list((got - wanted).elements())[:5]}", len(outs)
+
+
+def smallest(trial: Trial, rows, wrong: str) -> str:
+    """Make a failing trial small and describe it."""
+    for case in sorted({row["case_id"] for row in rows}) if trial.by_case else ():
+        of_case = [row for row in rows if row["case_id"] == case]
+        if (found_wrong := disagreement(trial, of_case)[0]) is not None:
+            rows, wrong = of_case, found_wrong
+            break
+    progress, tries = True, 0
+    while progress and tries < 300:
+        progress = False
+        candidates = [(replace(trial, query=query), rows) for query in simpler(trial.query)]
+        candidates += [(trial, rows[:index] + rows[index + 1 :]) for index in range(len(rows))]
+        for candidate, left in candidates:
+            tries += 1
+            try:
+                found_wrong, _ = disagreement(candidate, left)
+            except (EventideError, LookupError, TypeError):
+                continue
+            if found_wrong is not None and found_wrong.startswith("missing") == wrong.startswith("missing"):
+                trial, rows, wrong, progress = candidate, left, found_wrong, True
+                break
+    lines = [str({name: row[name] for name in ("case_id", "time", "tie", "stream", "type", "k", "v", "w", "s", "ok")}) for row in rows]
+    return "\n".join((to_ceql(trial.query), str(replace(trial, query=None)), *lines, wrong))  # type: ignore[arg-type]
+
+
+def is_sequence(trial: Trial) -> bool:
+    pattern = trial.query.pattern
+    while isinstance(pattern, Filtered | Named):
+        pattern = pattern.pattern
+    return isinstance(pattern, Sequence)
+
+
+def run_batch(seed: int, queries: int) -> int:
+    """Compare engine and oracle on random queries; returns how many events timed out."""
+    rng = Random(seed)
+    done = outs = 0
+    while done < queries:
+        trial = timed(rng, make_trial(rng))
+        if not trial.countable or (not is_sequence(trial) and rng.random() < 0.8):
+            continue
+        rows = make_events(rng, trial, STREAMS_OF_A_TABLE if trial.by_case else 1)
+        wrong, number = disagreement(trial, rows)
+        assert wrong is None, smallest(trial, rows, wrong)
+        outs += number
+        done += 1
+    return outs
+
+
+@pytest.mark.parametrize("seed", range(BATCHES))
+def test_the_engine_agrees_with_the_oracle_on_what_times_out(seed):
+    assert run_batch(seed, QUERIES_OF_A_BATCH) > FEWEST_TIMEOUTS
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1000, 1100))
+def test_the_engine_agrees_with_the_oracle_on_many_more(seed):
+    assert run_batch(seed, QUERIES_OF_A_BATCH) > FEWEST_TIMEOUTS
