@@ -80,6 +80,10 @@ CASES = {
         "SELECT * WHERE A AS a AND (C AS c ~> B AS b) FILTER a.s = c.s AND a.s = b.s PARTITION BY case_id",
         stream(("C", {"s": "p"}), ("B", {"s": "q"}), ("B", {"s": "p"}), ("A", {"s": "p"})),
     ),
+    "a condition over a set is judged where the match shows no event at all": (
+        "SELECT x WHERE A ; C{0,2} AS x FILTER COUNT(x) >= 1 AND MAX(C.w) >= MIN(x.w) PARTITION BY case_id",
+        plain("AXC") + plain("AX", 1, 20),
+    ),
     "a condition that only rows decide is void for a missing variable": (
         "SELECT * WHERE A AS a OR B AS b FILTER a.s < b.s PARTITION BY case_id",
         plain("AB"),

@@ -131,7 +131,8 @@ class Labelling:
                             pairs[index].append((number, slot))
                 elif self._decided(condition, open_side):
                     wholes[index].append(number)
-                    if not self.forward:
+                    # An event that binds nothing never joins: a match of such events alone is judged when it closes.
+                    if not self.forward and label.variables:
                         done[closing.index(number), index] = 1
         label_has = np.zeros((len(labels), max(1, len(self.variables))), np.uint8)
         for index, label in enumerate(labels):
