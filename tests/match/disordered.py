@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eventide.match.disorder.settings import ArrivalBatch
-from eventide.match.disorder.state import NONE
+from eventide.match.disorder.state import NEWER, NONE, RIN, RIP, SEQUENCE
 from eventide.plan.disorder import make_disorder_matcher
 from eventide.reference import find_matches
 from match.building import prepare
@@ -123,19 +123,19 @@ class Disordered:
     def linked(self, step, slot=0):
         """Return the events of a step as (event, event of its RIP, event of its RIN), oldest first."""
         pool = self.matcher._pool
-        return [tuple(map(self.event_of, (own, pool.rip[own], pool.rin[own]))) for own in self.instances(step, slot)]
+        return [tuple(map(self.event_of, (own, pool.link[own, RIP], pool.link[own, RIN]))) for own in self.instances(step, slot)]
 
     def instances(self, number, slot=0):
         """Return the instances of a list, oldest first."""
         pool, own, instances = self.matcher._pool, int(self.matcher._stacks.oldest[slot, number]), []
         while own != NONE:
             instances.append(own)
-            own = int(pool.newer[own])
+            own = int(pool.link[own, NEWER])
         return instances
 
     def event_of(self, instance):
         """Return the event of an instance; its number is the sequence in these tests."""
-        return None if instance == NONE else int(self.matcher._pool.sequence[instance])
+        return None if instance == NONE else int(self.matcher._pool.order[instance, SEQUENCE])
 
 
 def by_oracle(plan, events, ties=None):

@@ -244,7 +244,7 @@ def test_the_state_is_bounded_by_window_and_slack(text, lazy_purge):
         assert max(rows) <= 50 + 3 * (9 + slack + 2)
         assert max(dumped) < 3 * max(dumped[:20])
     assert run.matcher.counters()["instances"] <= max(disorder.FIRST_SWEEP, 400)
-    assert len(run.matcher._pool.clock) <= 2 * disorder.FIRST_SWEEP
+    assert len(run.matcher._pool.row) <= 2 * disorder.FIRST_SWEEP
 
 
 def test_a_lazy_purge_sweeps_everything_when_the_state_has_doubled(monkeypatch):

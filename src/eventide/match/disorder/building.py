@@ -8,155 +8,135 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.disorder.holding import deliver
 from eventide.match.disorder.rules import separated, surroundings_are_clean, window_begin, window_end
-from eventide.match.disorder.settings import Naive
 from eventide.match.disorder.stacks import precedes
-from eventide.match.disorder.state import AT, BUILT, NONE, PROBES
-from eventide.match.enumeration import FINISHED
+from eventide.match.disorder.state import NEWER, NONE, OLDER, PROBES, RIN, RIP, TIME
 from eventide.match.jit import kernel
 from eventide.match.programs import closes, joins
 
-APPEND = int(Naive.APPEND)
-
 
 @kernel
-def suffix_holds(query, programs, partial, step, rows, scratch):
-    """Judge the conditions between the events of a step and all later ones, as if they had joined one by one."""
-    for at in range(query.bit.shape[0] - step):
+def suffix_holds(programs, path_row, path_label, events, rows, scratch):
+    """Judge the conditions between the last events of a match as if they had joined one by one."""
+    for at in range(events):
         if not joins(
-            programs,
-            np.int64(at),
-            partial.path_row,
-            partial.path_label,
-            np.int64(at + 1),
-            rows.values,
-            rows.floats,
-            rows.valid,
-            scratch,
+            programs, np.int64(at), path_row, path_label, np.int64(at + 1), rows.values, rows.floats, rows.valid, scratch
         ):
             return False
     return True
 
 
 @kernel
-def next_later(query, pool, stacks, counters, slot, step, partial, entering, high):
-    """Return the next choice for a step behind the arriving event, or -1."""
-    earlier = partial.chosen[step - 1]
-    if query.use_rin:
-        candidate = pool.rin[earlier] if entering else pool.newer[partial.chosen[step]]
-        if candidate == NONE:
-            return candidate
-        counters[PROBES] += 1
-        # Both go on to hold for all that is still later.
-        if query.partition and pool.clock[candidate] > high:
-            return NONE
-        return NONE if separated(query, pool, step, earlier, candidate) else candidate
-    candidate = stacks.newest[slot, step] if entering else pool.older[partial.chosen[step]]
-    while candidate != NONE:
-        counters[PROBES] += 1
-        if not precedes(pool, earlier, candidate):
-            return NONE
-        if not (query.partition and pool.clock[candidate] > high) and not separated(query, pool, step, earlier, candidate):
-            break
-        candidate = pool.older[candidate]
-    return candidate
+def next_match(
+    order,
+    link,
+    before,
+    named,
+    newest,
+    gap_first,
+    column,
+    conditions,
+    chosen,
+    path_row,
+    path_label,
+    programs,
+    rows,
+    scratch,
+    counters,
+    slot,
+    step,
+    beginning,
+    window,
+    use_rin,
+    partition,
+    unsorted,
+):
+    """Go on to the next whole match in which the arriving event takes the step; returns whether there is one.
 
-
-@kernel
-def next_earlier(query, pool, counters, step, partial, entering, low):
-    """Return the next choice for a step before the arriving event, or -1."""
-    later = partial.chosen[step + 1]
-    candidate = pool.rip[later] if entering else pool.older[partial.chosen[step]]
-    while candidate != NONE:
-        counters[PROBES] += 1
-        if query.partition and pool.clock[candidate] < low:
-            return NONE
-        if not separated(query, pool, step + 1, candidate, later):
-            break
-        if query.naive & APPEND == 0:
-            return NONE
-        candidate = pool.older[candidate]
-    return candidate
-
-
-@kernel
-def build(query, absences, programs, pool, stacks, holding, counters, slot, step, partial, rows, found, number, scratch):
-    """Build all matches in which the arriving event takes the step; returns (status, matches written).
-
-    A status other than FINISHED asks for room; the call is then repeated, and AT says that a whole match waits.
+    Places 1, 2, ... stand for the steps behind the arriving event and then for those before it, nearest first; `beginning` or
+    going on from a whole match. Without conditions `programs` is None, for which kernels are compiled on their own.
     """
-    steps = query.bit.shape[0]
-    chosen, path_row = partial.chosen, partial.path_row
-    own = partial.own[step]
-    high = window_end(query, pool.clock[own])
-    # Places 1, 2, ... stand for the steps behind the arriving event and then for those before it, nearest first.
-    place = counters[AT]
-    entering = True
-    if place == 0:
-        chosen[step] = own
-        path_row[steps - 1 - step] = pool.row[own]
-        if step == steps - 1 and query.checked and not suffix_holds(query, programs, partial, step, rows, scratch):
-            return FINISHED, number
-        place = 1
-    counters[AT] = 0
-    while place > 0:
-        if place == steps:
-            status, number = judge(
-                query, absences, programs, pool, stacks, holding, counters, slot, partial, rows, found, number, scratch
-            )
-            if status != FINISHED:
-                counters[AT] = place
-                return status, number
-            place -= 1
-            entering = False
-            continue
+    steps = chosen.shape[0]
+    high = window_end(window, order[chosen[step], TIME])
+    # What stands at the last step is left over when the match is begun from another one; it is chosen before it is asked for.
+    known = chosen[step] if beginning else chosen[steps - 1]
+    low = window_begin(window, order[known, TIME])
+    probes = 0
+    entering = beginning
+    place = 1 if beginning else steps - 1
+    while 0 < place < steps:
         behind = place < steps - step
         if behind:
             at = step + place
-            candidate = next_later(query, pool, stacks, counters, slot, at, partial, entering, high)
+            earlier = chosen[at - 1]
+            if use_rin:
+                candidate = link[earlier, RIN] if entering else link[chosen[at], NEWER]
+            else:
+                candidate = newest[slot, at] if entering else link[chosen[at], OLDER]
+            while candidate != NONE:
+                probes += 1
+                if not use_rin and not precedes(order, earlier, candidate):
+                    candidate = NONE
+                    break
+                outside = partition and order[candidate, TIME] > high
+                if not outside and not separated(
+                    order, before, gap_first[at], gap_first[at + 1], column, conditions, earlier, candidate
+                ):
+                    break
+                # With RIN candidates come in order, and what holds for this one holds for all that are still later.
+                candidate = NONE if use_rin else link[candidate, OLDER]
         else:
             at = steps - 1 - place
-            low = window_begin(query, pool.clock[chosen[steps - 1]])
-            candidate = next_earlier(query, pool, counters, at, partial, entering, low)
+            later = chosen[at + 1]
+            candidate = link[later, RIP] if entering else link[chosen[at], OLDER]
+            while candidate != NONE:
+                probes += 1
+                if partition and order[candidate, TIME] < low:
+                    candidate = NONE
+                    break
+                if not separated(order, before, gap_first[at + 1], gap_first[at + 2], column, conditions, candidate, later):
+                    break
+                candidate = link[candidate, OLDER] if unsorted else NONE
         if candidate == NONE:
             place -= 1
             entering = False
             continue
         chosen[at] = candidate
-        path_row[steps - 1 - at] = pool.row[candidate]
-        holds = True
-        if query.checked and behind:
-            holds = at < steps - 1 or suffix_holds(query, programs, partial, step, rows, scratch)
-        elif query.checked:
-            joined = np.int64(steps - 1 - at)
-            holds = joins(
-                programs,
-                joined,
-                path_row,
-                partial.path_label,
-                joined + 1,
-                rows.values,
-                rows.floats,
-                rows.valid,
-                scratch,
-            )
-        entering = holds
-        if holds:
+        path_row[steps - 1 - at] = named[candidate]
+        entering = True
+        if at == steps - 1:
+            low = window_begin(window, order[candidate, TIME])
+        if programs is not None:
+            joined = steps - 1 - at
+            if not behind:
+                entering = joins(
+                    programs,
+                    np.int64(joined),
+                    path_row,
+                    path_label,
+                    np.int64(joined + 1),
+                    rows.values,
+                    rows.floats,
+                    rows.valid,
+                    scratch,
+                )
+            elif joined == 0:
+                entering = suffix_holds(programs, path_row, path_label, steps - step, rows, scratch)
+        if entering:
             place += 1
-    return FINISHED, number
+    counters[PROBES] += probes
+    return place == steps
 
 
 @kernel
-def judge(query, absences, programs, pool, stacks, holding, counters, slot, partial, rows, found, number, scratch):
-    """Judge a whole match, then give it out or hold it; returns (status, matches written)."""
-    steps = query.bit.shape[0]
-    first, last = partial.chosen[0], partial.chosen[steps - 1]
-    inside = pool.clock[first] >= window_begin(query, pool.clock[last])
-    if inside and query.gap.shape[0] > 0:
-        inside = surroundings_are_clean(query, absences, programs, pool, stacks, slot, partial, rows, scratch)
-    if inside and query.checked:
-        inside = closes(
+def fulfils(query, absences, programs, pool, stacks, slot, partial, rows, scratch):
+    """Judge what is left to judge of a whole match: the forbidden events around it and the conditions on all of it."""
+    if query.gap.shape[0] > 0:
+        if not surroundings_are_clean(query, absences, programs, pool, stacks, slot, partial, rows, scratch):
+            return False
+    if programs is not None:
+        steps = query.bit.shape[0]
+        return closes(
             programs,
             partial.path_label[steps - 1],
             partial.path_row,
@@ -167,9 +147,4 @@ def judge(query, absences, programs, pool, stacks, holding, counters, slot, part
             rows.valid,
             scratch,
         )
-    status = FINISHED
-    if inside:
-        status, number = deliver(query, pool, stacks, holding, counters, slot, partial, found, number)
-    if status == FINISHED:
-        counters[BUILT] += 1
-    return status, number
+    return True

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from eventide.match.disorder.rules import forbids, lies_in_gap, window_end
-from eventide.match.disorder.settings import Naive
 from eventide.match.disorder.state import (
     EARLIEST,
     HELD,
@@ -16,69 +13,56 @@ from eventide.match.disorder.state import (
     NONE,
     RELEASED,
     RETRACTED,
-    WATERMARK,
+    TIME,
 )
 from eventide.match.enumeration import FINISHED, FULL
 from eventide.match.jit import kernel
 
-NEED_HOLDING = 3
-UNHELD = int(Naive.UNHELD)
-
 
 @kernel
-def has_room(query, found, number):
-    """Return whether one more match fits."""
-    return number < found.start.shape[0] and found.offset[number] + query.bit.shape[0] <= found.row.shape[0]
+def write_match(found, number, label, event_rows, at, reverse):
+    """Write a match from the rows of its steps, which begin at `at`; steps that show nothing have label 0.
 
-
-@kernel
-def write_match(query, found, number, event_rows, at, reverse):
-    """Write a match from the rows of its steps, which begin at `at`; steps that show nothing have label 0."""
-    steps = query.bit.shape[0]
-    written = found.offset[number]
+    Returns False when there is no room.
+    """
+    start, end, offset, row_of, label_of = found.start, found.end, found.offset, found.row, found.label
+    steps = label.shape[0]
+    written = offset[number] if number < start.shape[0] else row_of.shape[0]
+    if written + steps > row_of.shape[0]:
+        return False
     for step in range(steps):
         row = event_rows[at + (steps - 1 - step if reverse else step)]
         if step == 0:
-            found.start[number] = row
-        found.end[number] = row
-        if query.label[step] != 0:
-            found.row[written] = row
-            found.label[written] = query.label[step]
+            start[number] = row
+        end[number] = row
+        if label[step] != 0:
+            row_of[written] = row
+            label_of[written] = label[step]
             written += 1
-    found.offset[number + 1] = written
+    offset[number + 1] = written
+    return True
 
 
 @kernel
-def deadline_of(query, pool, partial):
+def deadline_of(query, order, chosen):
     """Return the time that the watermark must pass before a match is certain."""
-    steps = query.bit.shape[0]
-    if query.deadline_step == steps:
-        return window_end(query, pool.clock[partial.chosen[0]])
-    clock = pool.clock[partial.chosen[query.deadline_step]]
+    if query.deadline_step == chosen.shape[0]:
+        return window_end(query.window, order[chosen[0], TIME])
+    clock = order[chosen[query.deadline_step], TIME]
     return clock if clock == LOWEST else clock - query.tie_margin
 
 
 @kernel
-def deliver(query, pool, stacks, holding, counters, slot, partial, found, number):
-    """Give a match out when it is certain, else hold it; returns (status, matches written)."""
+def hold(query, stacks, holding, counters, slot, partial, deadline):
+    """Hold a match; returns False when there is no room."""
     steps = query.bit.shape[0]
-    deadline = np.int64(LOWEST)
-    held = query.deadline_step >= 0 and query.naive & UNHELD == 0
-    if held:
-        deadline = deadline_of(query, pool, partial)
-        held = deadline >= counters[WATERMARK]
-    if not held:
-        if not has_room(query, found, number):
-            return FULL, number
-        write_match(query, found, number, partial.path_row, 0, True)
-        return FINISHED, number + 1
     place = counters[HELD_FREE]
     if place != NONE:
         counters[HELD_FREE] = holding.following[place]
     else:
         place = counters[HELD_TOP]
         if place == holding.deadline.shape[0]:
-            return NEED_HOLDING, number
+            return False
         counters[HELD_TOP] += 1
     for step in range(steps):
         holding.row[place * steps + step] = partial.path_row[steps - 1 - step]
@@ -89,7 +73,7 @@ def deliver(query, pool, stacks, holding, counters, slot, partial, found, number
     counters[HELD_LIVE] += 1
     counters[HELD] += 1
     counters[EARLIEST] = min(counters[EARLIEST], deadline)
-    return FINISHED, number
+    return True
 
 
 @kernel
@@ -115,7 +99,7 @@ def retract(query, absences, programs, stacks, holding, counters, slot, forbidde
     place = stacks.held[slot]
     while place != NONE:
         begin = place * steps
-        hit = lies_in_gap(query, rows, query.gap[forbidden], row, holding.row, begin)
+        hit = lies_in_gap(rows.order, steps, query.window, query.gap[forbidden], row, holding.row, begin)
         if hit and query.number[forbidden] >= 0:
             for step in range(steps):
                 partial.path_row[steps - 1 - step] = holding.row[begin + step]
@@ -138,9 +122,8 @@ def release(query, stacks, holding, counters, watermark, everything, slot, found
         place = stacks.held[slot]
         while place != NONE:
             if everything or holding.deadline[place] < watermark:
-                if not has_room(query, found, number):
+                if not write_match(found, number, query.label, holding.row, place * steps, False):
                     return FULL, slot, number
-                write_match(query, found, number, holding.row, place * steps, False)
                 number += 1
                 counters[RELEASED] += 1
                 place = unhold(stacks, holding, counters, slot, previous, place)

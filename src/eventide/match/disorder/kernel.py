@@ -2,38 +2,62 @@
 
 from __future__ import annotations
 
-from eventide.match.disorder.building import build
-from eventide.match.disorder.holding import retract
+import numpy as np
+
+from eventide.match.disorder.building import fulfils, next_match, suffix_holds
+from eventide.match.disorder.holding import deadline_of, hold, retract, write_match
 from eventide.match.disorder.rules import window_begin
 from eventide.match.disorder.settings import Naive
-from eventide.match.disorder.stacks import enter_forbidden, enter_step, new_instance, purge_forbidden, purge_steps
-from eventide.match.disorder.state import CLOCK, DISCARDED, LATE, LIVE, NONE, RESUMED, STEP, WATERMARK
-from eventide.match.enumeration import FINISHED
+from eventide.match.disorder.stacks import (
+    enter_forbidden,
+    enter_step,
+    know_forbidden,
+    new_instance,
+    purge_forbidden,
+    purge_steps,
+)
+from eventide.match.disorder.state import (
+    BUILT,
+    CLOCK,
+    DISCARDED,
+    LATE,
+    LIVE,
+    LOWEST,
+    NONE,
+    SEQUENCE,
+    STEP,
+    TIE,
+    TIME,
+    WAITS,
+    WATERMARK,
+)
+from eventide.match.enumeration import FINISHED, FULL
 from eventide.match.jit import kernel
 from eventide.match.programs import new_scratch
 
+NEED_HOLDING = 3
 NEED_INSTANCES = 4
 DISCARD = int(Naive.DISCARD)
 APPEND = int(Naive.APPEND)
+UNHELD = int(Naive.UNHELD)
 PURGE_STACKS = int(Naive.PURGE_STACKS)
 PURGE_FORBIDDEN = int(Naive.PURGE_FORBIDDEN)
 
 
 @kernel
-def follows_latest(stacks, rows, slot, row):
+def follows_latest(latest, order, slot, row):
     """Return whether an event is later than all in the stacks of its slot (AIS-CLOCK of the slot)."""
-    latest = stacks.latest
-    if rows.clock[row] != latest[slot, 0]:
-        return rows.clock[row] > latest[slot, 0]
-    if rows.tie[row] != latest[slot, 1]:
-        return rows.tie[row] > latest[slot, 1]
-    return rows.sequence[row] > latest[slot, 2]
+    if order[row, TIME] != latest[slot, TIME]:
+        return order[row, TIME] > latest[slot, TIME]
+    if order[row, TIE] != latest[slot, TIE]:
+        return order[row, TIE] > latest[slot, TIE]
+    return order[row, SEQUENCE] > latest[slot, SEQUENCE]
 
 
 @kernel
 def purge_naively(query, pool, stacks, counters, slot):
     """Purge as if no event came late."""
-    bound = window_begin(query, counters[CLOCK])
+    bound = window_begin(query.window, counters[CLOCK])
     if query.naive & PURGE_STACKS:
         purge_steps(query, pool, stacks, counters, slot, bound)
     if query.naive & PURGE_FORBIDDEN:
@@ -41,41 +65,18 @@ def purge_naively(query, pool, stacks, counters, slot):
 
 
 @kernel
-def place(query, absences, programs, pool, stacks, holding, counters, slot, mask, row, partial, rows, scratch):
-    """Put an event into the lists it belongs to; `partial.own` gets its instance for each step to build from.
-
-    Returns whether there is any.
-    """
+def forbid(query, absences, programs, pool, stacks, holding, counters, slot, mask, row, follows, partial, rows, scratch):
+    """Buffer an event where it is a forbidden one, and drop the held matches that it forbids."""
     steps = query.bit.shape[0]
-    follows = follows_latest(stacks, rows, slot, row)
     for at in range(query.forbidden_bit.shape[0]):
         if mask >> query.forbidden_bit[at] & 1:
-            own = new_instance(pool, counters, rows, row, query.number[at] >= 0)
+            own = new_instance(
+                pool.order, pool.link, pool.before, pool.row, pool.used, counters, rows.order, row, query.number[at] >= 0
+            )
             enter_forbidden(query, pool, stacks, counters, slot, at, own)
             # What comes after all events of the key can only stand behind a match.
             if stacks.held[slot] != NONE and (query.gap[at] == steps or not follows):
                 retract(query, absences, programs, stacks, holding, counters, slot, at, row, partial, rows, scratch)
-    in_order = follows and query.fast_path
-    builds = False
-    entered = False
-    # The last step first: an event must not find itself in the stack of the step before.
-    for step in range(steps - 1, -1, -1):
-        partial.own[step] = NONE
-        if mask >> query.bit[step] & 1:
-            if step > 0 and query.naive & DISCARD and stacks.newest[slot, step - 1] == NONE:
-                counters[DISCARDED] += 1
-                continue
-            own = new_instance(pool, counters, rows, row, True)
-            enter_step(query, pool, stacks, counters, slot, step, own, in_order)
-            entered = True
-            if step == steps - 1 or not (in_order or query.naive & APPEND):
-                partial.own[step] = own
-                builds = True
-    if entered and follows:
-        stacks.latest[slot, 0] = rows.clock[row]
-        stacks.latest[slot, 1] = rows.tie[row]
-        stacks.latest[slot, 2] = rows.sequence[row]
-    return builds
 
 
 @kernel
@@ -83,16 +84,34 @@ def advance(query, absences, programs, pool, stacks, holding, counters, masks, s
     """Take the events of rows in the order of arrival; returns (status, next row, matches written).
 
     `masks` and `slots` begin at the row `offset`. A status other than FINISHED asks for room; the call is then repeated.
+    Where conditions are judged nowhere, `absences` and `programs` are None.
     """
     scratch = new_scratch()
-    steps = query.bit.shape[0]
+    # Arrays are taken out of their tuples once: kernels count references whenever they hand a tuple on.
+    order, link, before, named, used = pool.order, pool.link, pool.before, pool.row, pool.used
+    oldest, newest, latest, row_order = stacks.oldest, stacks.newest, stacks.latest, rows.order
+    bit, label, gap_first, column, conditions = query.bit, query.label, query.gap_first, query.column, query.number
+    instances, chosen, path_row, path_label = partial.own, partial.chosen, partial.path_row, partial.path_label
+    steps = bit.shape[0]
+    window, partition, use_rin = query.window, query.partition, query.use_rin
+    appends = query.naive & APPEND != 0
+    simple = query.gap.shape[0] == 0 and programs is None
+    holds = query.deadline_step >= 0 and query.naive & UNHELD == 0
+    wanted = np.int64(0)
+    forbidden = np.int64(0)
+    for step in range(steps):
+        wanted |= np.int64(1) << bit[step]
+    for at in range(query.forbidden_bit.shape[0]):
+        forbidden |= np.int64(1) << query.forbidden_bit[at]
     most = steps + query.forbidden_bit.shape[0]
+    capacity = named.shape[0]
     number = 0
     row = begin
     while row < end:
         slot = slots[row - offset]
-        if counters[RESUMED] == 0:
-            clock = rows.clock[row]
+        if counters[STEP] == NONE:
+            clock = row_order[row, TIME]
+            mask = masks[row - offset]
             if clock < counters[WATERMARK]:
                 counters[LATE] += 1
                 row += 1
@@ -100,27 +119,93 @@ def advance(query, absences, programs, pool, stacks, holding, counters, masks, s
             counters[CLOCK] = max(counters[CLOCK], clock)
             if query.naive & (PURGE_STACKS | PURGE_FORBIDDEN):
                 purge_naively(query, pool, stacks, counters, slot)
-            if masks[row - offset] == 0:
-                row += 1
-                continue
-            if counters[LIVE] + most > pool.clock.shape[0]:
+            if counters[LIVE] + most > capacity:
                 return NEED_INSTANCES, row, number
-            if not place(
-                query, absences, programs, pool, stacks, holding, counters, slot, masks[row - offset], row, partial, rows, scratch
-            ):
+            follows = follows_latest(latest, row_order, slot, row)
+            if mask & forbidden:
+                forbid(
+                    query, absences, programs, pool, stacks, holding, counters, slot, mask, row, follows, partial, rows, scratch
+                )
+            if not mask & wanted:
                 row += 1
                 continue
-            counters[STEP] = steps - 1
-            counters[RESUMED] = 1
+            in_order = follows and query.fast_path
+            # The last step first: an event must not find itself in the stack of the step before.
+            for step in range(steps - 1, -1, -1):
+                instances[step] = NONE
+                if not mask >> bit[step] & 1:
+                    continue
+                if step > 0 and query.naive & DISCARD and newest[slot, step - 1] == NONE:
+                    counters[DISCARDED] += 1
+                    continue
+                own = new_instance(order, link, before, named, used, counters, row_order, row, True)
+                enter_step(order, link, oldest, newest, counters, slot, step, steps, own, in_order, appends, use_rin)
+                if forbidden:
+                    know_forbidden(order, link, before, newest, query.step, column, slot, step, steps, own)
+                if step == steps - 1 or not (in_order or appends):
+                    instances[step] = own
+                    counters[STEP] = max(counters[STEP], step)
+                if follows:
+                    for part in range(3):
+                        latest[slot, part] = row_order[row, part]
         while counters[STEP] >= 0:
             step = counters[STEP]
-            if partial.own[step] != NONE:
-                status, number = build(
-                    query, absences, programs, pool, stacks, holding, counters, slot, step, partial, rows, found, number, scratch
-                )
-                if status != FINISHED:
-                    return status, row, number
+            waits = counters[WAITS] != 0
+            counters[WAITS] = 0
+            if instances[step] != NONE:
+                beginning = not waits
+                possible = True
+                if beginning:
+                    chosen[step] = instances[step]
+                    path_row[steps - 1 - step] = row
+                    if programs is not None:
+                        if step == steps - 1:
+                            possible = suffix_holds(programs, path_row, path_label, 1, rows, scratch)
+                while possible:
+                    if not waits and not next_match(
+                        order,
+                        link,
+                        before,
+                        named,
+                        newest,
+                        gap_first,
+                        column,
+                        conditions,
+                        chosen,
+                        path_row,
+                        path_label,
+                        programs,
+                        rows,
+                        scratch,
+                        counters,
+                        slot,
+                        step,
+                        beginning,
+                        window,
+                        use_rin,
+                        partition,
+                        appends,
+                    ):
+                        break
+                    waits = beginning = False
+                    counters[BUILT] += 1
+                    if order[chosen[0], TIME] < window_begin(window, order[chosen[steps - 1], TIME]):
+                        continue
+                    if not simple and not fulfils(query, absences, programs, pool, stacks, slot, partial, rows, scratch):
+                        continue
+                    status = FINISHED
+                    deadline = deadline_of(query, order, chosen) if holds else LOWEST
+                    if holds and deadline >= counters[WATERMARK]:
+                        if not hold(query, stacks, holding, counters, slot, partial, deadline):
+                            status = NEED_HOLDING
+                    elif write_match(found, number, label, path_row, 0, True):
+                        number += 1
+                    else:
+                        status = FULL
+                    if status != FINISHED:
+                        counters[BUILT] -= 1
+                        counters[WAITS] = 1
+                        return status, row, number
             counters[STEP] -= 1
-        counters[RESUMED] = 0
         row += 1
     return FINISHED, row, number

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.disorder.holding import NEED_HOLDING, release
-from eventide.match.disorder.kernel import NEED_INSTANCES, advance
+from eventide.match.disorder.holding import release
+from eventide.match.disorder.kernel import NEED_HOLDING, NEED_INSTANCES, advance
 from eventide.match.disorder.settings import ArrivalBatch, DisorderOptions, DisorderSettings, Naive
 from eventide.match.disorder.stacks import purge_all
 from eventide.match.disorder.state import (
@@ -23,7 +23,10 @@ from eventide.match.disorder.state import (
     LOWEST,
     NONE,
     REPORTED,
+    SEQUENCE,
     SWEEP_AT,
+    TIE,
+    TIME,
     TOP,
     WATERMARK,
     Holding,
@@ -45,12 +48,15 @@ from eventide.match.packed import pack_arrays, unpack_arrays
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eventide.match.enumeration import Absences
+    from eventide.match.programs import Programs
+
 FIRST_INSTANCES = 1 << 8
 FIRST_HOLDING = 1 << 6
 CHUNK_MATCHES = 1 << 14
 FIRST_SWEEP = 1 << 12
 STATE_VERSION = 1
-INSTANCE_LINKS = {"older", "newer", "rip", "rin", "before"}
+INSTANCE_LINKS = {"link", "before"}
 
 
 class DisorderMatcher:
@@ -87,13 +93,13 @@ class DisorderMatcher:
 
     def advance(self, batch: ArrivalBatch) -> Iterator[Found]:
         """Take a batch and yield the matches that are now certain; events below the watermark are left out and counted."""
-        begin = len(self._rows.clock)
+        begin = len(self._rows.order)
         self._append(batch)
         slots = np.zeros(len(batch), np.int32) if batch.slot is None else np.asarray(batch.slot, np.int32)
         self._ensure_slots(int(slots.max()) + 1 if len(slots) else 0)
-        programs, absences = self._settings.labelled.programs(), self._settings.labelled.absences()
+        programs, absences = self._conditions()
         masks = np.array(batch.mask, np.int64)
-        row, end = begin, len(self._rows.clock)
+        row, end = begin, len(self._rows.order)
         while row < end:
             status, row, number = advance(
                 self._query,
@@ -115,7 +121,7 @@ class DisorderMatcher:
             if number:
                 yield self._written(number)
             if status == NEED_INSTANCES:
-                self._pool = _grown_pool(self._pool, 2 * len(self._pool.clock) + self._lists)
+                self._pool = _grown_pool(self._pool, 2 * len(self._pool.row) + self._lists)
             elif status == NEED_HOLDING:
                 self._holding = _grown_holding(self._holding, len(self._settings.bits))
             elif status not in (FINISHED, FULL):
@@ -145,7 +151,7 @@ class DisorderMatcher:
         named = self._pool.row[: int(self._counters[TOP])]
         live = named >= 0
         held = self._held_rows()
-        needed = np.zeros(len(self._rows.clock), np.bool_)
+        needed = np.zeros(len(self._rows.order), np.bool_)
         needed[named[live]] = True
         needed[self._holding.row[held]] = True
         kept = np.flatnonzero(needed)
@@ -153,9 +159,7 @@ class DisorderMatcher:
         named[live] = renumbered[named[live]]
         self._holding.row[held] = renumbered[self._holding.row[held]]
         rows = self._rows
-        self._rows = _rows(
-            rows.clock[kept], rows.tie[kept], rows.sequence[kept], rows.values[:, kept], rows.valid[:, kept]
-        )
+        self._rows = _rows(rows.order[kept], rows.values[:, kept], rows.valid[:, kept])
         return kept
 
     def live_slots(self) -> npt.NDArray[np.bool_]:
@@ -197,7 +201,7 @@ class DisorderMatcher:
         self._counters[:] = arrays["counters"]
         self._matches = int(arrays["matches"][0])
         pool = Pool(*(arrays[f"pool_{name}"] for name in Pool._fields))
-        self._pool = _grown_pool(pool, max(FIRST_INSTANCES, 2 * len(pool.clock)))
+        self._pool = _grown_pool(pool, max(FIRST_INSTANCES, 2 * len(pool.row)))
         self._stacks = Stacks(*(arrays[f"stack_{name}"] for name in Stacks._fields))
         self._holding = _grown_holding(Holding(*(arrays[f"held_{name}"] for name in Holding._fields)), len(self._settings.bits))
         self._rows = _rows(*(arrays[f"row_{name}"] for name in Rows._fields if name != "floats"))
@@ -225,13 +229,23 @@ class DisorderMatcher:
 
     def _append(self, batch: ArrivalBatch) -> None:
         rows, size, columns = self._rows, len(batch), self._settings.columns
+        order = np.zeros((size, 3), np.int64)
+        order[:, TIME], order[:, SEQUENCE] = batch.clock, batch.sequence
+        if batch.tie is not None:
+            order[:, TIE] = batch.tie
+        values = np.zeros((columns, size), np.int64) if batch.values is None else batch.values
+        valid = np.zeros((columns, size), np.uint8) if batch.valid is None else batch.valid
         self._rows = _rows(
-            np.concatenate([rows.clock, batch.clock], dtype=np.int64),
-            np.concatenate([rows.tie, np.zeros(size, np.int64) if batch.tie is None else batch.tie], dtype=np.int64),
-            np.concatenate([rows.sequence, batch.sequence], dtype=np.int64),
-            np.concatenate([rows.values, np.zeros((columns, size), np.int64) if batch.values is None else batch.values], axis=1),
-            np.concatenate([rows.valid, np.zeros((columns, size), np.uint8) if batch.valid is None else batch.valid], axis=1),
+            np.concatenate([rows.order, order]),
+            np.concatenate([rows.values, values], axis=1),
+            np.concatenate([rows.valid, valid], axis=1),
         )
+
+    def _conditions(self) -> tuple[Programs | None, Absences | None]:
+        """Return the conditions between events, or nothing: kernels are compiled without what no query asks for."""
+        judged = self._settings.conditions or any(absence.number >= 0 for absence in self._settings.forbidden)
+        labelled = self._settings.labelled
+        return (labelled.programs(), labelled.absences()) if judged else (None, None)
 
     def _ensure_slots(self, slots: int) -> None:
         if slots > len(self._stacks.held):
@@ -327,21 +341,16 @@ def _sequence(settings: DisorderSettings, options: DisorderOptions) -> Sequence:
         # A walk through a stack that is not sorted must not end at the window.
         partition=np.bool_(options.partition and not options.naive & Naive.APPEND),
         naive=np.int64(options.naive),
-        checked=np.bool_(settings.conditions),
         deadline_step=np.int64(deadline),
         tie_margin=np.int64(settings.ties_by_arrival),
     )
 
 
 def _rows(
-    clock: npt.NDArray[np.int64],
-    tie: npt.NDArray[np.int64],
-    sequence: npt.NDArray[np.int64],
-    values: npt.NDArray[np.int64],
-    valid: npt.NDArray[np.uint8],
+    order: npt.NDArray[np.int64], values: npt.NDArray[np.int64], valid: npt.NDArray[np.uint8]
 ) -> Rows:
     values = np.ascontiguousarray(values, np.int64)
-    return Rows(clock, tie, sequence, values, values.view(np.float64), np.ascontiguousarray(valid, np.uint8))
+    return Rows(order, values, values.view(np.float64), np.ascontiguousarray(valid, np.uint8))
 
 
 def _grown_pool(pool: Pool, capacity: int) -> Pool:

@@ -10,10 +10,17 @@ from eventide.match.disorder.state import (
     INSERTIONS,
     LIVE,
     LOWEST,
+    NEWER,
     NONE,
+    OLDER,
     PURGED,
+    RIN,
     RIN_RESETS,
+    RIP,
     RIP_RESETS,
+    SEQUENCE,
+    TIE,
+    TIME,
     TOP,
 )
 from eventide.match.jit import kernel
@@ -22,154 +29,160 @@ APPEND = int(Naive.APPEND)
 
 
 @kernel
-def precedes(pool, one, other):
-    """Return whether an instance comes strictly before another in the order of events."""
-    if pool.clock[one] != pool.clock[other]:
-        return pool.clock[one] < pool.clock[other]
-    if pool.tie[one] != pool.tie[other]:
-        return pool.tie[one] < pool.tie[other]
-    return pool.sequence[one] < pool.sequence[other]
+def precedes(order, one, other):
+    """Return whether an event comes strictly before another."""
+    if order[one, TIME] != order[other, TIME]:
+        return order[one, TIME] < order[other, TIME]
+    if order[one, TIE] != order[other, TIE]:
+        return order[one, TIE] < order[other, TIE]
+    return order[one, SEQUENCE] < order[other, SEQUENCE]
 
 
 @kernel
-def new_instance(pool, counters, rows, row, named):
+def new_instance(order, link, before, named, used, counters, row_order, row, keeps_row):
     """Take a free instance for the event of a row; the caller has made sure that there is one."""
     own = counters[FREE]
     if own != NONE:
-        counters[FREE] = pool.older[own]
+        counters[FREE] = link[own, OLDER]
     else:
         own = counters[TOP]
         counters[TOP] += 1
     counters[LIVE] += 1
-    pool.clock[own] = rows.clock[row]
-    pool.tie[own] = rows.tie[row]
-    pool.sequence[own] = rows.sequence[row]
-    pool.row[own] = row if named else NONE
-    pool.older[own] = pool.newer[own] = pool.rip[own] = pool.rin[own] = NONE
-    for column in range(pool.before.shape[1]):
-        pool.before[own, column] = NONE
-    pool.used[own] = 1
+    for column in range(3):
+        order[own, column] = row_order[row, column]
+    for column in range(4):
+        link[own, column] = NONE
+    for column in range(before.shape[1]):
+        before[own, column] = NONE
+    named[own] = row if keeps_row else NONE
+    used[own] = 1
     return own
 
 
 @kernel
-def link(pool, stacks, counters, slot, number, own, on_top):
+def put(order, link, oldest, newest, counters, slot, number, own, on_top):
     """Put an instance into a list: on top, or in its place among the others."""
-    older = stacks.newest[slot, number]
+    older = newest[slot, number]
     newer = NONE
     if not on_top:
-        while older != NONE and precedes(pool, own, older):
+        while older != NONE and precedes(order, own, older):
             newer = older
-            older = pool.older[older]
+            older = link[older, OLDER]
             counters[DISPLACED] += 1
-    pool.older[own] = older
-    pool.newer[own] = newer
+    link[own, OLDER] = older
+    link[own, NEWER] = newer
     if older == NONE:
-        stacks.oldest[slot, number] = own
+        oldest[slot, number] = own
     else:
-        pool.newer[older] = own
+        link[older, NEWER] = own
     if newer == NONE:
-        stacks.newest[slot, number] = own
+        newest[slot, number] = own
     else:
-        pool.older[newer] = own
+        link[newer, OLDER] = own
     counters[INSERTIONS] += 1
+    return newer
 
 
 @kernel
-def latest_before(pool, own, candidate):
+def latest_before(order, link, own, candidate):
     """Go back in a list from a candidate to the latest instance that precedes this one."""
-    while candidate != NONE and not precedes(pool, candidate, own):
-        candidate = pool.older[candidate]
+    while candidate != NONE and not precedes(order, candidate, own):
+        candidate = link[candidate, OLDER]
     return candidate
 
 
 @kernel
-def enter_step(query, pool, stacks, counters, slot, step, own, in_order):
+def enter_step(order, link, oldest, newest, counters, slot, step, steps, own, in_order, naive, use_rin):
     """Put an instance into the stack of a step, set its RIP and RIN and repair those of its neighbours."""
-    steps = query.bit.shape[0]
-    naive = query.naive & APPEND != 0
     on_top = in_order or naive
-    link(pool, stacks, counters, slot, step, own, on_top)
+    newer = put(order, link, oldest, newest, counters, slot, step, own, on_top)
     if on_top:
         counters[APPENDED] += 1
-    newer = pool.newer[own]
     if step > 0:
-        start = stacks.newest[slot, step - 1] if newer == NONE else pool.rip[newer]
-        pool.rip[own] = start if on_top else latest_before(pool, own, start)
-    for at in range(query.step.shape[0]):
-        if query.step[at] == step:
-            column = query.column[at]
-            start = stacks.newest[slot, steps + at] if newer == NONE else pool.before[newer, column]
-            pool.before[own, column] = latest_before(pool, own, start)
+        start = newest[slot, step - 1] if newer == NONE else link[newer, RIP]
+        link[own, RIP] = start if on_top else latest_before(order, link, own, start)
     if naive:
         return
-    if query.use_rin and step > 0:
+    if use_rin and step > 0:
         # Also in order: those of the step before that nothing followed yet are followed by this one.
-        earlier = pool.rip[own]
-        while earlier != NONE and (pool.rin[earlier] == NONE or precedes(pool, own, pool.rin[earlier])):
-            pool.rin[earlier] = own
+        earlier = link[own, RIP]
+        while earlier != NONE and (link[earlier, RIN] == NONE or precedes(order, own, link[earlier, RIN])):
+            link[earlier, RIN] = own
             counters[RIN_RESETS] += 1
-            earlier = pool.older[earlier]
+            earlier = link[earlier, OLDER]
     if in_order or step == steps - 1:
         return
-    if query.use_rin:
-        later = NONE if newer == NONE else pool.rin[newer]
-        candidate = stacks.newest[slot, step + 1] if later == NONE else pool.older[later]
-        while candidate != NONE and precedes(pool, own, candidate):
+    if use_rin:
+        later = NONE if newer == NONE else link[newer, RIN]
+        candidate = newest[slot, step + 1] if later == NONE else link[later, OLDER]
+        while candidate != NONE and precedes(order, own, candidate):
             later = candidate
-            candidate = pool.older[candidate]
-        pool.rin[own] = later
-        while later != NONE and (pool.rip[later] == NONE or precedes(pool, pool.rip[later], own)):
-            pool.rip[later] = own
+            candidate = link[candidate, OLDER]
+        link[own, RIN] = later
+        while later != NONE and (link[later, RIP] == NONE or precedes(order, link[later, RIP], own)):
+            link[later, RIP] = own
             counters[RIP_RESETS] += 1
-            later = pool.newer[later]
+            later = link[later, NEWER]
     else:
-        later = stacks.newest[slot, step + 1]
-        while later != NONE and precedes(pool, own, later):
-            if pool.rip[later] == NONE or precedes(pool, pool.rip[later], own):
-                pool.rip[later] = own
+        later = newest[slot, step + 1]
+        while later != NONE and precedes(order, own, later):
+            if link[later, RIP] == NONE or precedes(order, link[later, RIP], own):
+                link[later, RIP] = own
                 counters[RIP_RESETS] += 1
-            later = pool.older[later]
+            later = link[later, OLDER]
+
+
+@kernel
+def know_forbidden(order, link, before, newest, attached, columns, slot, step, steps, own):
+    """Let an instance of a step know the latest forbidden events before it."""
+    newer = link[own, NEWER]
+    for at in range(attached.shape[0]):
+        if attached[at] == step:
+            column = columns[at]
+            start = newest[slot, steps + at] if newer == NONE else before[newer, column]
+            before[own, column] = latest_before(order, link, own, start)
 
 
 @kernel
 def enter_forbidden(query, pool, stacks, counters, slot, at, own):
     """Put a forbidden event into its buffer and tell the later events of its step of it."""
-    link(pool, stacks, counters, slot, query.bit.shape[0] + at, own, False)
+    order, link, before = pool.order, pool.link, pool.before
+    put(order, link, stacks.oldest, stacks.newest, counters, slot, query.bit.shape[0] + at, own, False)
     column = query.column[at]
     unsorted = query.naive & APPEND != 0
     later = stacks.newest[slot, query.step[at]]
     while later != NONE:
-        if precedes(pool, own, later):
-            known = pool.before[later, column]
-            if known == NONE or precedes(pool, known, own):
-                pool.before[later, column] = own
+        if precedes(order, own, later):
+            known = before[later, column]
+            if known == NONE or precedes(order, known, own):
+                before[later, column] = own
         elif not unsorted:
             break
-        later = pool.older[later]
+        later = link[later, OLDER]
 
 
 @kernel
 def drop_oldest(pool, stacks, counters, slot, number, bound, last):
     """Drop the instances of a list that are below the bound, or up to the last one named; returns how many."""
+    order, link, used, named = pool.order, pool.link, pool.used, pool.row
     dropped = 0
     own = stacks.oldest[slot, number]
-    going = own != NONE and (last != NONE or pool.clock[own] < bound)
+    going = own != NONE and (last != NONE or order[own, TIME] < bound)
     while going:
-        newer = pool.newer[own]
-        pool.used[own] = 0
-        pool.row[own] = NONE
-        pool.older[own] = counters[FREE]
+        newer = link[own, NEWER]
+        used[own] = 0
+        named[own] = NONE
+        link[own, OLDER] = counters[FREE]
         counters[FREE] = own
         dropped += 1
-        going = newer != NONE and (own != last if last != NONE else pool.clock[newer] < bound)
+        going = newer != NONE and (own != last if last != NONE else order[newer, TIME] < bound)
         own = newer
     if dropped > 0:
         stacks.oldest[slot, number] = own
         if own == NONE:
             stacks.newest[slot, number] = NONE
         else:
-            pool.older[own] = NONE
+            link[own, OLDER] = NONE
         counters[LIVE] -= dropped
         counters[PURGED] += dropped
     return dropped
@@ -181,18 +194,19 @@ def forget_dropped(query, pool, stacks, slot, step, column):
 
     Links never go back along a sorted stack, so those to clear are the oldest.
     """
+    link, before, used = pool.link, pool.before, pool.used
     unsorted = query.naive & APPEND != 0
     own = stacks.oldest[slot, step]
     while own != NONE:
-        target = pool.rip[own] if column < 0 else pool.before[own, column]
-        if target != NONE and pool.used[target] == 0:
+        target = link[own, RIP] if column < 0 else before[own, column]
+        if target != NONE and used[target] == 0:
             if column < 0:
-                pool.rip[own] = NONE
+                link[own, RIP] = NONE
             else:
-                pool.before[own, column] = NONE
+                before[own, column] = NONE
         elif target != NONE and not unsorted:
             break
-        own = pool.newer[own]
+        own = link[own, NEWER]
 
 
 @kernel
@@ -211,25 +225,26 @@ def purge_steps(query, pool, stacks, counters, slot, bound):
     # From the last step on: what is left of the next step is not below the bound, so its links are cleared in one go.
     for step in range(steps - 1, -1, -1):
         if drop_oldest(pool, stacks, counters, slot, step, bound, NONE) > 0 and step < steps - 1:
-            forget_dropped(query, pool, stacks, slot, step + 1, -1)
+            forget_dropped(query, pool, stacks, slot, step + 1, NONE)
 
 
 @kernel
 def purge_chains(query, pool, stacks, counters, slot, bound):
     """Drop the last step's events below the bound, and along RIP all that came before them (lazy purge, li.md 3.4.6)."""
+    order, link = pool.order, pool.link
     step = query.bit.shape[0] - 1
     own = stacks.oldest[slot, step]
     last = NONE
-    while own != NONE and pool.clock[own] < bound:
+    while own != NONE and order[own, TIME] < bound:
         last = own
-        own = pool.newer[own]
+        own = link[own, NEWER]
     while last != NONE:
         # Read before the drop gives the instance away.
-        before = pool.rip[last]
+        earlier = link[last, RIP]
         drop_oldest(pool, stacks, counters, slot, step, LOWEST, last)
         if step < query.bit.shape[0] - 1:
-            forget_dropped(query, pool, stacks, slot, step + 1, -1)
-        last = before
+            forget_dropped(query, pool, stacks, slot, step + 1, NONE)
+        last = earlier
         step -= 1
 
 

@@ -8,6 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 NONE = -1
+TIME, TIE, SEQUENCE = 0, 1, 2
+OLDER, NEWER = 0, 1
+"""The neighbours in a list."""
+RIP, RIN = 2, 3
+"""The latest instance of the step before that precedes this one; the earliest of the next step that follows it."""
 LOWEST = np.iinfo(np.int64).min
 HIGHEST = np.iinfo(np.int64).max
 
@@ -25,23 +30,24 @@ EARLIEST = 8
 SWEEP_AT = 9
 """With lazy purge, the number of live instances at which everything is swept."""
 STEP = 10
-AT = 11
-RESUMED = 12
+"""The step that the arriving event is building matches for, or -1 between events."""
+WAITS = 11
+"""1 when a whole match waits for room."""
 # Counters that only report.
-INSERTIONS = 13
-APPENDED = 14
-DISPLACED = 15
-RIP_RESETS = 16
-RIN_RESETS = 17
-PROBES = 18
-BUILT = 19
-PURGED = 20
-HELD = 21
-RELEASED = 22
-RETRACTED = 23
-DISCARDED = 24
-LATE = 25
-COUNTERS = 26
+INSERTIONS = 12
+APPENDED = 13
+DISPLACED = 14
+RIP_RESETS = 15
+RIN_RESETS = 16
+PROBES = 17
+BUILT = 18
+PURGED = 19
+HELD = 20
+RELEASED = 21
+RETRACTED = 22
+DISCARDED = 23
+LATE = 24
+COUNTERS = 25
 
 REPORTED = {
     "insertions": INSERTIONS,
@@ -83,8 +89,6 @@ class Sequence(NamedTuple):
     use_rin: np.bool_
     partition: np.bool_
     naive: np.int64
-    checked: np.bool_
-    """Whether conditions between events are judged."""
     deadline_step: np.int64
     """The step that a match is held for; -1 when nothing is held, the number of steps when a NOT stands at the end."""
     tie_margin: np.int64
@@ -92,24 +96,19 @@ class Sequence(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Instances: an event in the list of a step or of a forbidden event, linked from the oldest to the newest.
+    """Instances: an event in the list of a step or of a forbidden event.
 
-    The pool, not the row, holds the order of an event: forbidden events without conditions need no row.
+    The pool, not the row, holds the order of an event: forbidden events without conditions need no row. Few arrays with several
+    columns, because kernels pay for every array that they hand on.
     """
 
-    clock: npt.NDArray[np.int64]
-    tie: npt.NDArray[np.int64]
-    sequence: npt.NDArray[np.int64]
-    row: npt.NDArray[np.int32]
-    older: npt.NDArray[np.int32]
-    """The link of the free list as well."""
-    newer: npt.NDArray[np.int32]
-    rip: npt.NDArray[np.int32]
-    """The latest instance of the step before that precedes this one."""
-    rin: npt.NDArray[np.int32]
-    """The earliest instance of the next step that follows this one."""
+    order: npt.NDArray[np.int64]
+    """[instance, (TIME, TIE, SEQUENCE)]"""
+    link: npt.NDArray[np.int32]
+    """[instance, (OLDER, NEWER, RIP, RIN)]; OLDER is the link of the free list as well."""
     before: npt.NDArray[np.int32]
     """[instance, column]: the latest forbidden event that precedes this one."""
+    row: npt.NDArray[np.int32]
     used: npt.NDArray[np.uint8]
 
 
@@ -119,7 +118,7 @@ class Stacks(NamedTuple):
     oldest: npt.NDArray[np.int32]
     newest: npt.NDArray[np.int32]
     latest: npt.NDArray[np.int64]
-    """[slot, (clock, tie, sequence)]"""
+    """[slot, (TIME, TIE, SEQUENCE)]"""
     held: npt.NDArray[np.int32]
 
 
@@ -137,9 +136,8 @@ class Holding(NamedTuple):
 class Rows(NamedTuple):
     """The events that matches may name, by row."""
 
-    clock: npt.NDArray[np.int64]
-    tie: npt.NDArray[np.int64]
-    sequence: npt.NDArray[np.int64]
+    order: npt.NDArray[np.int64]
+    """[row, (TIME, TIE, SEQUENCE)]"""
     values: npt.NDArray[np.int64]
     floats: npt.NDArray[np.float64]
     """The same memory as `values`, seen as doubles."""
@@ -159,15 +157,10 @@ class Partial(NamedTuple):
 def new_pool(capacity: int, columns: int) -> Pool:
     """Return room for instances."""
     return Pool(
-        np.zeros(capacity, np.int64),
-        np.zeros(capacity, np.int64),
-        np.zeros(capacity, np.int64),
-        np.full(capacity, NONE, np.int32),
-        np.full(capacity, NONE, np.int32),
-        np.full(capacity, NONE, np.int32),
-        np.full(capacity, NONE, np.int32),
-        np.full(capacity, NONE, np.int32),
+        np.zeros((capacity, 3), np.int64),
+        np.full((capacity, 4), NONE, np.int32),
         np.full((capacity, columns), NONE, np.int32),
+        np.full(capacity, NONE, np.int32),
         np.zeros(capacity, np.uint8),
     )
 
@@ -195,8 +188,7 @@ def new_holding(capacity: int, steps: int) -> Holding:
 def new_rows(columns: int) -> Rows:
     """Return no rows."""
     values = np.empty((columns, 0), np.int64)
-    empty = np.empty(0, np.int64)
-    return Rows(empty, empty, empty, values, values.view(np.float64), np.empty((columns, 0), np.uint8))
+    return Rows(np.empty((0, 3), np.int64), values, values.view(np.float64), np.empty((columns, 0), np.uint8))
 
 
 def new_partial(steps: int, labels: npt.NDArray[np.int32]) -> Partial:
@@ -214,5 +206,5 @@ def new_counters() -> npt.NDArray[np.int64]:
     counters = np.zeros(COUNTERS, np.int64)
     counters[[CLOCK, WATERMARK]] = LOWEST
     counters[EARLIEST] = HIGHEST
-    counters[[FREE, HELD_FREE]] = NONE
+    counters[[FREE, HELD_FREE, STEP]] = NONE
     return counters
