@@ -286,49 +286,49 @@ def leave_partition(state, first, number):
 def recognize_rows(tables, rows, skip, skip_to, state, output):
     """Walk on from where `state` is, with conditions that look at rows only; returns a status. DONE: all partitions are walked.
 
-    A partition is left where a row to come could change the match, which `rows.first` keeps.
-
-    Room that is missing is asked for by the status; calling again goes on at the same row. `state` holds partition, row, match
-    number, matches and mapped rows in the output, and steps.
+    A partition is left where a row to come could change the match; `rows.first` keeps where. Room that is missing is asked for by
+    the status; calling again goes on at the same row. `state` holds partition, row, match number, matches and mapped rows in the
+    output, and steps.
     """
-    starts = np.int64(tables.first.shape[0] - 3)
+    # Taken out of their tuples once: in the loop, references to all of them would be counted each time.
+    firsts, moves, bit, variable = tables.first, tables.move, tables.bit, tables.variable
+    offset, mask, horizon, sets, at = rows.offset, rows.mask, rows.horizon, rows.sets, rows.at
+    ends, openings, beyond, reach = rows.end, rows.opening, rows.beyond, rows.reach
+    path = output.path
+    starts = np.int64(firsts.shape[0] - 3)
     earliest = np.empty((0, 1), np.int32)
-    while state[PARTITION] < rows.offset.shape[0] - 1:
-        begin = rows.offset[state[PARTITION]]
-        border = rows.offset[state[PARTITION] + 1]
-        end = rows.end[state[PARTITION]]
-        opening = rows.opening[state[PARTITION]]
+    while state[PARTITION] < offset.shape[0] - 1:
+        begin = offset[state[PARTITION]]
+        border = offset[state[PARTITION] + 1]
+        end = ends[state[PARTITION]]
+        opening = openings[state[PARTITION]]
         base = begin
         behind = np.int64(-1)
         while state[ROW] < end:
             start = state[ROW]
             first = starts + 1 if start == begin and opening else starts
             limit = np.int64(0)
-            if rows.horizon.shape[0] > 0:
-                limit = rows.horizon[start]
+            if horizon.shape[0] > 0:
+                limit = horizon[start]
                 if start >= behind:
                     behind, earliest = stretch(tables, rows, start, end)
                     base = start
-            if not completes(first, start, end, limit, rows.at, rows.sets, earliest, base):
+            if not completes(first, start, end, limit, at, sets, earliest, base):
                 state[ROW] += 1
                 continue
             if state[MATCHES] == output.start.shape[0]:
                 return ROOM_FOR_MATCHES
-            if rows.horizon.shape[0] > 0:
+            if horizon.shape[0] > 0:
                 length = walk_within(
-                    tables.first, tables.move, tables.bit, rows.mask, earliest, base, start, first, end, limit, rows.beyond,
-                    output.path, state[MAPPED],
-                )  # fmt: skip
+                    firsts, moves, bit, mask, earliest, base, start, first, end, limit, beyond, path, state[MAPPED]
+                )
             else:
-                length = walk(
-                    tables.first, tables.move, tables.bit, rows.mask, rows.at, rows.sets, start, first, end, rows.beyond,
-                    output.path, state[MAPPED],
-                )  # fmt: skip
-            if length > output.path.shape[0] - state[MAPPED]:
+                length = walk(firsts, moves, bit, mask, at, sets, start, first, end, beyond, path, state[MAPPED])
+            if length > path.shape[0] - state[MAPPED]:
                 return ROOM_FOR_ROWS
-            if length == UNDECIDED or (length > 0 and start + length + rows.reach > border):
+            if length == UNDECIDED or (length > 0 and start + length + reach > border):
                 break
-            status = put_match(tables.variable, skip, skip_to, state, output, start, length)
+            status = put_match(variable, skip, skip_to, state, output, start, length)
             if status != DONE:
                 return status
         leave_partition(state, rows.first, rows.number)

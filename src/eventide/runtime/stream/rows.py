@@ -121,8 +121,7 @@ class RowStreamEngine(StreamEngine):
     def _step(self, released: pa.Table, awake: npt.NDArray[np.bool_]) -> _Step:
         """Put rows behind those of their partitions; partitions that get none are walked if they are awake."""
         known = self._partitions
-        partitions, own = known.found(_numbers(released, KEY), _numbers(released, CHECK))
-        _, moved = partitions.found(known.key, known.check)
+        partitions, own, moved = known.found(_numbers(released, KEY), _numbers(released, CHECK))
         chosen = np.zeros(len(partitions), np.bool_)
         chosen[own] = True
         chosen[moved[awake]] = True

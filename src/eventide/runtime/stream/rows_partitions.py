@@ -61,31 +61,38 @@ class Partitions:
 
     def found(
         self, key: npt.NDArray[np.int64], check: npt.NDArray[np.int64]
-    ) -> tuple[Partitions, npt.NDArray[np.int64]]:
-        """Return the partitions with those of the given keys, which come in their order, and the number of each key.
+    ) -> tuple[Partitions, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the partitions with those of the given keys, which come in order, the number of each key, and the new numbers.
 
-        >>> partitions, numbers = Partitions.none().found(np.array([4, 4, 7]), np.array([1, 1, 0]))
+        >>> partitions, numbers, _ = Partitions.none().found(np.array([4, 4, 7]), np.array([1, 1, 0]))
         >>> partitions.key.tolist(), numbers.tolist()
         ([4, 7], [0, 0, 1])
         """
         if not len(key):
-            return self, _nothing()
+            return self, _nothing(), np.arange(len(self))
         begins = np.append(True, (key[1:] != key[:-1]) | (check[1:] != check[:-1]))
-        wanted_key, wanted_check = key[begins], check[begins]
-        place = self._place(wanted_key, wanted_check)
-        known = np.zeros(len(place), np.bool_)
+        key, check = key[begins], check[begins]
+        place = self._place(key, check)
+        fresh = np.ones(len(place), np.bool_)
         if len(self):
             at = np.minimum(place, len(self) - 1)
-            known = (place < len(self)) & (self.key[at] == wanted_key) & (self.check[at] == wanted_check)
-        fresh = {"key": wanted_key[~known], "check": wanted_check[~known], "opening": np.ones(len(place), np.int64)[~known]}
-        blank = np.zeros(len(place) - int(known.sum()), np.int64)
-        fresh["due"] = blank + NOT_DUE
-        merged = Partitions(
-            *(np.insert(getattr(self, item.name), place[~known], fresh.get(item.name, blank)) for item in fields(self))
+            fresh = (place == len(self)) | (self.key[at] != key) | (self.check[at] != check)
+        numbers = place + np.cumsum(fresh) - fresh
+        merged, moved = self, np.arange(len(self))
+        if fresh.any():
+            merged = self._with_fresh(place[fresh], key[fresh], check[fresh])
+            # Every new key moves those behind it by one.
+            moved += np.searchsorted(place[fresh], moved, "right")
+        return merged, numbers[np.cumsum(begins) - 1], moved
+
+    def _with_fresh(
+        self, place: npt.NDArray[np.int64], key: npt.NDArray[np.int64], check: npt.NDArray[np.int64]
+    ) -> Partitions:
+        zero = np.zeros(len(key), np.int64)
+        first = {"key": key, "check": check, "opening": zero + 1, "due": zero + NOT_DUE}
+        return Partitions(
+            *(np.insert(getattr(self, item.name), place, first.get(item.name, zero)) for item in fields(self))
         )
-        # Every new key moves those behind it by one.
-        numbers = place + np.cumsum(~known) - ~known
-        return merged, numbers[np.cumsum(begins) - 1]
 
     def _place(self, key: npt.NDArray[np.int64], check: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return where keys stand or would stand."""
