@@ -84,7 +84,7 @@ def test_the_readme_fits_on_a_screen():
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_command_of_the_console_blocks_exists(document):
-    known = {"make demo", "make test", "eventide check", "eventide explain", "eventide run", "eventide generate", "eventide demo"}
+    known = {"make demo", "make demo-stream", "make test", "eventide check", "eventide explain", "eventide run", "eventide generate", "eventide demo"}
     commands = [
         line.removeprefix("$ ") for block in blocks_of(document) if block.info == "console" for line in block.body.splitlines()
     ]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import signal
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+from threading import Event, current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from eventide.console import report
 from eventide.console.match_lines import MatchWriter
 from eventide.console.stream_errors import stream_errors_named
 from eventide.progress.tally import Tally, read_progress
-from eventide.progress.words import moment, size
+from eventide.progress.words import UNUSUAL, moment, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,18 +70,15 @@ def follow(frame: DataFrame, output: Output, ending: Ending, checkpoint: str | N
     results = report.results_console()
     writer = MatchWriter(output, results, append=checkpoint is not None)
     watch = report.Stopwatch()
-    reason = "by Ctrl-C"
+    reason = ""
     tally = Tally()
     try:
         with _checkpoint_folder(checkpoint) as folder, stream_errors_named(), status_line(results) as show:
             with running(frame, folder) as (query, arrived):
-                try:
-                    for told in steps(query, tally, ending):
-                        _write_all(arrived, writer)
-                        show(summary(tally))
-                        reason = told or reason
-                except KeyboardInterrupt:
-                    reason = "by Ctrl-C"
+                for told in steps(query, tally, ending):
+                    _write_all(arrived, writer)
+                    show(summary(tally))
+                    reason = told or reason
             _write_all(arrived, writer)
     finally:
         writer.close()
@@ -93,15 +92,22 @@ def running(
 ) -> Iterator[tuple[StreamingQuery, SimpleQueue[tuple[int, pa.Table]]]]:
     """Run a stream and put the result of each micro-batch in a queue, with its number; stops it at the end."""
     arrived: SimpleQueue[tuple[int, pa.Table]] = SimpleQueue()
+    stopping = Event()
 
     def keep(batch: DataFrame, number: int) -> None:
-        arrived.put((number, batch.toArrow()))
+        try:
+            arrived.put((number, batch.toArrow()))
+        except Exception:
+            # Stopping breaks off the micro-batch that runs; that is no failure.
+            if not stopping.is_set():
+                raise
 
     writer = frame.writeStream.foreachBatch(keep).option("checkpointLocation", checkpoint)
     query = (writer.trigger(**trigger) if trigger else writer).start()
     try:
         yield query, arrived
     finally:
+        stopping.set()
         query.stop()
 
 
@@ -110,16 +116,38 @@ def steps(query: StreamingQuery, tally: Tally, ending: Ending) -> Iterator[str |
     watch = report.Stopwatch()
     quiet_since = watch.seconds
     reason = None
-    while reason is None:
-        # Raises what stopped the query, if anything did.
-        ended = query.awaitTermination(POLL_SECONDS)  # type: ignore[arg-type]  # it takes parts of a second
-        rows = tally.rows
-        for progress in query.recentProgress:
-            tally.add(read_progress(progress))
-        if tally.rows > rows:
-            quiet_since = watch.seconds
-        reason = "by itself" if ended else ending.reached(query, watch.seconds, watch.seconds - quiet_since)
-        yield reason
+    with _interrupts() as interrupted:
+        while reason is None:
+            # Raises what stopped the query, if anything did.
+            ended = query.awaitTermination(POLL_SECONDS)  # type: ignore[arg-type]  # it takes parts of a second
+            rows = tally.rows
+            for progress in query.recentProgress:
+                tally.add(read_progress(progress))
+            if tally.rows > rows:
+                quiet_since = watch.seconds
+            reason = "by Ctrl-C" if interrupted.is_set() else "by itself" if ended else None
+            reason = reason or ending.reached(query, watch.seconds, watch.seconds - quiet_since)
+            yield reason
+
+
+@contextmanager
+def _interrupts() -> Iterator[Event]:
+    """Note Ctrl-C instead of raising it in the middle of a call to Spark; a second one is raised."""
+    interrupted = Event()
+
+    def note(*_: object) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+
+    if current_thread() is not main_thread():
+        yield interrupted
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def summary(tally: Tally) -> str:
@@ -128,11 +156,11 @@ def summary(tally: Tally) -> str:
     >>> summary(Tally())
     '0 events, 0 matches, 0 late; watermark -'
     """
-    counters = dict(tally.counters)
-    events = counters.pop("events") or tally.rows
-    matches, late = counters.pop("matches"), counters.pop("late")
-    parts = [report.many(events, "event", "events"), report.many(matches, "match", "matches"), f"{late:,} late"]
-    parts += [f"{value:,} {name}" for name, value in counters.items() if value]
+    counters = tally.counters
+    events = counters["events"] or tally.rows
+    parts = [report.many(events, "event", "events"), report.many(counters["matches"], "match", "matches")]
+    parts.append(f"{counters['late']:,} late")
+    parts += [f"{counters[name]:,} {told}" for name, told in UNUSUAL.items() if counters[name]]
     parts += [f"{tally.gauges[name]:,} {name}" for name in ("held", "partial") if name in tally.gauges]
     if "state_bytes" in tally.gauges:
         parts.append(f"{size(tally.gauges['state_bytes'])} of state")

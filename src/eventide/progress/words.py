@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 # Below a day behind 1970 a watermark is no moment but a number of a time column that counts something else.
 FIRST_MOMENT = 86_400_000_000
-UNUSUAL = ("untimed", "timeouts", "expired", "dropped")
+# Keys expire all the time; the others are worth a look.
+UNUSUAL = {"untimed": "without a time", "timeouts": "timeouts", "dropped": "dropped"}
 
 
 def moment(watermark: int | None) -> str:
@@ -55,7 +56,7 @@ def batch_words(batch: Batch) -> list[tuple[str, str]]:
         matches, late = batch.counters.get("matches", 0), batch.counters.get("late", 0)
         words.append((f"  {matches:>3,} {'match  ' if matches == 1 else 'matches'}", "green" if matches else "dim"))
         words.append((f" {late:>3,} late", "yellow" if late else "dim"))
-        words += [(f"  {batch.counters[name]:,} {name}", "yellow") for name in UNUSUAL if batch.counters.get(name)]
+        words += [(f"  {batch.counters[name]:,} {told}", "yellow") for name, told in UNUSUAL.items() if batch.counters.get(name)]
     if batch.watermark is not None:
         words.append((f"  watermark {moment(batch.watermark)}", "cyan"))
     return [*words, *_held(batch.gauges), (f"  in {batch.seconds:.2f} s", "dim")]
