@@ -154,6 +154,16 @@ def test_rows_that_an_earlier_match_covers_are_not_unmatched_later():
     assert seen == [[], [(1, 1), (2, 1), (3, 1)], [(4, None)], []]
 
 
+def test_a_covered_row_that_may_still_begin_a_match_is_not_unmatched_when_it_does_not():
+    clauses = "MEASURES MATCH_NUMBER() AS m ALL ROWS PER MATCH WITH UNMATCHED ROWS AFTER MATCH SKIP TO NEXT ROW PATTERN (A B | B C)"
+    story = Story(clauses, "1A 2B 3A 4C 5A")
+    seen = []
+    for second in (1.5, 2.5, 3.5, 4.5, 9):
+        seen.append([(row[0].second, row[1]) for row in story.step(second)])
+        story.stream.restart()
+    assert seen == [[], [(1, 1), (2, 1)], [], [(3, None), (4, None)], []]
+
+
 def test_empty_matches_come_out_when_nothing_better_can_come():
     story = Story("MEASURES MATCH_NUMBER() AS m, COUNT(*) AS n PATTERN ((A B)?)", "1C 2A 3A 4B")
     assert story.step(2.5) == [(1, 0)]
