@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import disorder, kernels, pipelines, row_patterns
+from benchmarks import disorder, kernels, pipelines, row_patterns, streams
 from benchmarks.report import show, write
 
 WORKLOADS = {
@@ -15,10 +15,15 @@ WORKLOADS = {
     "pipelines": lambda scale: pipelines.pipelines(int(5_000_000 * scale)),
     "rows": lambda scale: row_patterns.row_patterns(int(2_000_000 * scale)),
     "disorder": lambda scale: disorder.disorder(int(100_000 * scale)),
+    "streams": lambda scale: streams.streams(int(100_000 * scale)),
+    "soak": lambda scale: streams.soak(int(50_000_000 * scale)),
     "rows-memory": lambda scale: row_patterns.large_partition(int(100_000_000 * scale)),
 }
 # These need an environment of their own, so they run when they are named only.
-PEERS = {"flink": lambda scale: row_patterns.against_flink(int(2_000_000 * scale))}
+PEERS = {
+    "flink": lambda scale: row_patterns.against_flink(int(2_000_000 * scale)),
+    "flink-streams": lambda scale: streams.against_flink(int(2_000_000 * scale)),
+}
 
 
 def main() -> None:

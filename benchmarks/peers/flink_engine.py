@@ -14,9 +14,10 @@ CASES_OF_A_JOB = 20
 TYPES = {"bigint": "BIGINT", "double": "DOUBLE", "string": "STRING", "timestamp": "TIMESTAMP(3)"}
 
 
-def make_environment(parallelism: int, managed_memory: str = "512m") -> TableEnvironment:
-    """Return a table environment in batch mode."""
-    environment = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+def make_environment(parallelism: int, managed_memory: str = "512m", *, streaming: bool = False) -> TableEnvironment:
+    """Return a table environment in batch or streaming mode."""
+    settings = EnvironmentSettings.in_streaming_mode() if streaming else EnvironmentSettings.in_batch_mode()
+    environment = TableEnvironment.create(settings)
     options = environment.get_config()
     options.set("parallelism.default", str(parallelism))
     options.set("taskmanager.memory.managed.size", managed_memory)

@@ -121,7 +121,7 @@ class Query:
         """Return the matches: a Spark DataFrame for Spark events, a pyarrow.Table otherwise.
 
         Several streams are given by the names they have in FROM. `max_matches` stops a run that finds more, `slices` spreads the
-        enumeration of each key over that many Spark tasks, `matcher` forces "automaton" or "runs".
+        enumeration of each key over that many Spark tasks, `matcher` forces "automaton" or "runs", on streams also "disorder".
 
         A streaming DataFrame gives a streaming DataFrame, to be written in append mode. `lateness` is how much later than others
         an event may come ("10 seconds"); later ones are left out and counted. `output` says when a match comes out: "final" as
@@ -136,6 +136,12 @@ class Query:
         """
         source, plan = self._plan(events, streams, matcher)
         refuse_stream_settings(source, output, buckets, max_state)
+        if plan.choice.disorder and not source.streaming:
+            raise BindError(
+                "NOT_A_STREAM",
+                "The disorder-native operator is for streams; the events of a table are put in order first.",
+                hint="Leave matcher out.",
+            )
         for warning in plan.warnings if max_matches is None else ():
             warnings.warn(warning, EventideWarning, stacklevel=2)
         settings = StreamSettings(lateness, output, buckets, max_state, overflow)

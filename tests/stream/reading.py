@@ -1,6 +1,6 @@
 """Stories: what arrives in each micro-batch, what happens between them, and what must come out.
 
-A story begins with `# its name`, then settings (`query:`, `lateness:`, `output:`), then one line a step: events (`a3` is an event of
+A story begins with `# its name`, then settings (`query:`, `lateness:`, `output:`, `matcher:`), then one line a step: events (`a3` is an event of
 type A at time 3, `a3/p` one of key p) make a micro-batch, `crash` throws everything away but the state, `end` says that time has come
 to its end. `= a1 b2` below a step is a match that the step puts out, `+` and `-` are corrections, `late: n` and `held: n` count.
 """
@@ -48,7 +48,7 @@ def _read(line: str, stories: list[Story]) -> None:
         return
     story = stories[-1]
     name, colon, value = line.partition(":")
-    if colon and name in ("query", "lateness", "output"):
+    if colon and name in ("query", "lateness", "output", "matcher"):
         story.settings[name] = value.strip()
     elif colon and name in ("late", "held"):
         story.steps[-1].counts[name] = int(value)

@@ -24,7 +24,23 @@ def events_of(words: list[str]) -> pa.Table:
 
 def begin(story: Story) -> Run:
     options = StreamOptions(int(story.settings["lateness"]), story.settings.get("output", "final"), buckets=2)
-    return Run({"q": et.query(story.settings["query"])}, {"stream": et.events(events_of([]), time="ts", type="kind")}, options)
+    events = {"stream": et.events(events_of([]), time="ts", type="kind")}
+    return Run({"q": et.query(story.settings["query"])}, events, options, force=story.settings.get("matcher"))
+
+
+@pytest.mark.parametrize("story", read_stories(), ids=lambda story: story.name)
+def test_every_matcher_finds_the_matches_of_a_story_in_the_end(story: Story) -> None:
+    totals = []
+    for matcher in (None, "automaton"):
+        told = {**story.settings, "output": "final"}
+        run = begin(Story(story.name, told | ({"matcher": matcher} if matcher else {})))
+        lines = []
+        for step in story.steps:
+            if step.words == ["crash"]:
+                continue
+            lines += shown(run, run.advance_clock() if step.words == ["end"] else run.feed({"stream": events_of(step.words)}))
+        totals.append(sorted(lines))
+    assert totals[0] == totals[1]
 
 
 def shown(run: Run, emitted: list) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
@@ -19,14 +19,18 @@ if TYPE_CHECKING:
 
 SHARED_DAG = "automaton"
 RUNS = "runs"
+DISORDER = "disorder"
+"""Takes the events of a stream as they arrive; what the others take must be in order."""
+MATCHERS = (SHARED_DAG, RUNS, DISORDER)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen matcher; `forward` when matches grow from their first event on."""
+    """The chosen matcher of ordered events; `disorder` says whether the one of disordered events was asked for or ruled out."""
 
     matcher: str
     reason: str
+    disorder: bool | None = None
 
     @property
     def forward(self) -> bool:
@@ -39,16 +43,18 @@ def choose_matcher(query: Query, root: Node, conditions: Sequence[Compiled], for
     # A window between steps never decides what may be skipped (semantics.md, section 4).
     deciding = [condition for condition in conditions if STEPS not in condition.slots]
     needs_runs = bool(deciding) and uses_strategy(root, Strategy.NEXT) and query.selector is not Selector.STRICT
-    if forced is not None and forced not in (SHARED_DAG, RUNS):
-        raise BindError("UNKNOWN_MATCHER", f"There is no matcher {forced}.", hint=did_you_mean(forced, [SHARED_DAG, RUNS]))
+    if forced is not None and forced not in MATCHERS:
+        raise BindError("UNKNOWN_MATCHER", f"There is no matcher {forced}.", hint=did_you_mean(forced, MATCHERS))
     if forced == SHARED_DAG and needs_runs:
         raise BindError(
             "MATCHER_NOT_SOUND",
             "The shared automaton cannot tell which event is next when that depends on a condition between events.",
             hint='Use matcher="runs", or leave the choice to the planner.',
         )
-    if forced is not None:
-        return Choice(forced, "asked for")
+    if forced is not None and forced != DISORDER:
+        return Choice(forced, "asked for", disorder=False)
+    if forced == DISORDER:
+        return replace(choose_matcher(query, root, conditions, None), disorder=True)
     if needs_runs:
         return Choice(RUNS, "what skip-till-next may skip depends on conditions between events")
     if conditions:

@@ -205,7 +205,11 @@ class SparkSource(Source):
     def physical(self, plan: Plan) -> str | None:
         """Return how the events are distributed and Spark's own plan."""
         if self.streaming:
-            return f"distribution: buckets\n{captured_explain(self._stream_match(plan, Options()))}"
+            from eventide.runtime.stream.planning import reorder_reason  # noqa: PLC0415 - batch runs need none of it
+
+            reason = reorder_reason(plan)
+            order = "events are matched as they arrive" if reason is None else f"events wait for the watermark ({reason})"
+            return f"distribution: buckets of keys; {order}\n{captured_explain(self._stream_match(plan, Options()))}"
         distribution = distribute(plan, None, self._default_slices())
         explained = captured_explain(self._finish(plan, self._found(plan, Options(), distribution)))
         return f"distribution: {distribution.name} ({distribution.reason})\n{explained}"

@@ -136,13 +136,16 @@ class MatchStage:
         self.plan = plan
         self.layout = layout
         self.options = options or StageOptions()
-        self.matcher, self.labelling = make_matcher(plan, self.options)
+        self.matcher, self.labelling = self._made()
         self._codes = StringCodes(plan.strings)
         self._keys: KeyTracker = InterleavedKeys() if plan.interleaved and layout.keys else SortedKeys()
         self._key_columns: tuple[str, ...] = layout.keys
         self._kept_columns = [*layout.keys, *layout.payload, *layout.order, layout.clock]
         self._payload: pa.Table | None = None
         self._filler: SlotFiller | None = None
+
+    def _made(self) -> tuple[Matcher, Labelling]:
+        return make_matcher(self.plan, self.options)
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn all events of a partition into matches."""

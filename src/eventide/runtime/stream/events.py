@@ -49,7 +49,7 @@ class StreamStage(MatchStage):
         """Learn that no event below the watermark comes any more; forget what no event to come can reach."""
         if self._payload is None:
             return
-        for found in self.matcher.advance_time(self._low(watermark)):
+        for found in self._pass(watermark):
             yield _as_table(self._fill(found, self._payload))
         self._keep()
         live = self.matcher.live_slots()[: self.keys.known()]
@@ -58,6 +58,10 @@ class StreamStage(MatchStage):
             kept = np.flatnonzero(live)
             self.matcher.compact_slots(kept)
             self.keys.compact(kept)
+
+    def _pass(self, watermark: int) -> Iterator[Found]:
+        """Tell the matcher what the watermark means to it."""
+        yield from self.matcher.advance_time(self._low(watermark))
 
     def _keep(self) -> None:
         assert self._payload is not None

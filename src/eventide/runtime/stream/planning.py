@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from eventide.errors import BindError, did_you_mean
 from eventide.pattern import WindowUnit
 from eventide.pattern.printing import to_ceql
+from eventide.plan.choice import DISORDER
+from eventide.plan.disorder import disorder_reason
 from eventide.runtime.prepare import CLOCK, STREAM, TIE, layout_of, prepared_columns
 from eventide.runtime.source import StreamSettings
+from eventide.runtime.stream.arrival import ArrivalStreamEngine, arrival_refusal
 from eventide.runtime.stream.events import EventStreamEngine
 from eventide.runtime.stream.job import BUCKETS, ERROR, OVERFLOWS, Group, StreamJob, StreamQuery
 from eventide.runtime.stream.lateness import bind_lateness
@@ -171,7 +174,23 @@ def _event_query(
 
 def engine_of(plan: Plan, layout: Layout) -> tuple[Callable[[], StreamEngine], str]:
     """Return what makes the engine of a plan, and its name."""
-    return partial(EventStreamEngine, plan, layout), "reorder"
+    reason = reorder_reason(plan)
+    if reason is None:
+        return partial(ArrivalStreamEngine, plan, layout), DISORDER
+    if plan.choice.disorder:
+        raise BindError(
+            "MATCHER_NOT_SOUND",
+            f"The disorder-native operator cannot run the query: {reason}.",
+            hint="Leave the choice to the planner: it puts a reorder buffer in front of the other matchers.",
+        )
+    return partial(EventStreamEngine, plan, layout), plan.choice.matcher
+
+
+def reorder_reason(plan: Plan) -> str | None:
+    """Return why events must be put in order before they are matched, or None when they are taken as they arrive."""
+    if plan.choice.disorder is False:
+        return "asked for"
+    return disorder_reason(plan) or arrival_refusal(plan)
 
 
 def fingerprint(text: str, columns: Sequence[tuple[str, str]], *more: str) -> str:
@@ -213,7 +232,8 @@ def stream_warnings(plan: Plan, options: StreamOptions) -> list[str]:
         )
     elif window is not None and window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS):
         warnings.append(
-            "WITHIN is no duration, so keys without further events are kept for ever. Use a duration where keys come and go."
+            "WITHIN is no duration, so keys without further events are kept for ever, and a NOT at their end is never decided. "
+            "Use a duration where keys come and go."
         )
     if plan.interleaved or plan.query.limit is not None or not (plan.keys or plan.derived_keys):
         reason = "CONSUME BY ANY" if plan.interleaved else "LIMIT" if plan.query.limit is not None else "no PARTITION BY"
