@@ -218,3 +218,17 @@ def test_the_end_marker_lies_behind_lateness_and_window(window, lateness, kind, 
 
 def test_a_slow_replay_is_not_taken_for_an_idle_one():
     assert FollowOptions(rate=0.1).ending(10).idle_seconds > 20
+
+
+def test_the_demo_finds_the_same_as_a_batch_run(spark, tmp_path):
+    result = runner.invoke(app, ["demo", "--stream", "--events", "600", "-o", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "too late" in result.stdout
+    assert "equal" in result.stdout
+    assert "watermark" in result.stdout
+
+
+def test_the_demo_of_a_stream_needs_spark():
+    result = runner.invoke(app, ["demo", "--stream", "--engine", "local"])
+    assert result.exit_code == 2
+    assert "A stream runs on Spark" in result.stderr
