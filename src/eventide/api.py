@@ -171,11 +171,21 @@ class Query:
         source, _ = self._plan(events, streams, None)
         return source.late(StreamSettings(lateness, buckets=buckets))
 
-    def timeouts(self, events: Events | None = None, /, **streams: Events) -> Any:
+    def timeouts(
+        self,
+        events: Events | None = None,
+        /,
+        *,
+        lateness: str | int | None = None,
+        buckets: int | None = None,
+        max_state: int | None = None,
+        **streams: Events,
+    ) -> Any:
         """Return the events that begin a match which is never completed within the window, one row each.
 
         The columns are the PARTITION BY attributes, `match_start`, `expired_at` (the end of the window), `reached` (parts of the
-        sequence, of `steps`), their texts `reached_steps`, the text `missing` of the next one, and `last_step_at`.
+        sequence, of `steps`), their texts `reached_steps`, the text `missing` of the next one, and `last_step_at`. On a stream a
+        row comes out when the watermark has passed `expired_at`; the settings are those of `match`.
 
         >>> import pyarrow as pa
         >>> table = pa.table({"ts": [1, 2, 9], "kind": ["A", "B", "A"]})
@@ -183,9 +193,8 @@ class Query:
         >>> late.select(["match_start", "expired_at", "reached", "missing"]).to_pylist()
         [{'match_start': 9, 'expired_at': 14, 'reached': 1, 'missing': 'B'}]
         """
-        from eventide.runtime.timeouts import find_timeouts  # noqa: PLC0415 - DuckDB is not needed for Spark
-
-        return find_timeouts(*self._plan(events, streams, None))
+        source, plan = self._plan(events, streams, None)
+        return source.find_timeouts(plan, StreamSettings(lateness, buckets=buckets, max_state=max_state))
 
     def check(self, events: Events | None = None, /, **streams: Events) -> None:
         """Raise a BindError when the query does not fit the events.

@@ -143,7 +143,8 @@ class NodeMatcher(Harvest):
 
     def kept_values(self, column: int) -> npt.NDArray[np.int64]:
         """Return a value column of the events that are held."""
-        return self._rows.store.values[column]
+        values: npt.NDArray[np.int64] = self._rows.store.values[column]
+        return values
 
     def partial_matches(self) -> int:
         """Return how many active states or runs there are."""

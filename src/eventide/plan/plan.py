@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from eventide.plan.structure import Node
 
     Describe = Callable[[Sequence[exp.Expression]], list[Kind]]
+    Rule = Callable[[Query, BoundPattern, StreamSchema | None], list[str]]
 
 _KEEP = {
     Selector.ALL: Keep.ALL,
@@ -183,6 +184,7 @@ def make_plan(
     describe: Describe,
     *,
     matcher: str | None = None,
+    rules: Sequence[Rule] = RULES,
 ) -> Plan:
     """Plan a query for events of the given schemas; without streams the plan serves explanation only."""
     text = query.text or None
@@ -192,7 +194,7 @@ def make_plan(
     check_untyped_streams(bound, chosen_streams, text)
     keys = _partition_keys(query, schema)
     window = bind_window(query, schema) or implied_window(query, bound.root, schema)
-    derived = [column for rule in RULES for column in rule(query, bound, schema)]
+    derived = [column for rule in rules for column in rule(query, bound, schema)]
     predicates = assign_predicates(bound, schema, chosen_streams, text)
     compiler = ConditionCompiler(schema, describe, text)
     output_binder = OutputBinder(query, bound, schema)

@@ -6,6 +6,7 @@ condition reads are forgotten and loops do not multiply its matches.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from eventide.plan.prefixes import outermost, prefix_of
 from eventide.syntax.columns import parse_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eventide.errors import Span
     from eventide.pattern import Pattern, Query
 
@@ -64,6 +67,18 @@ def timeout_queries(query: Query) -> TimeoutQueries:
     beginning = replace(_asking(query, beginning_of(query.pattern)), step_window=None)
     missing = (*steps, " ; ".join(map(absence_to_ceql, trailing))) if trailing else steps
     return TimeoutQueries((beginning, *prefixes), _asking(query, query.pattern), steps, missing)
+
+
+@contextmanager
+def opaque_explained() -> Iterator[None]:
+    """Give the error of a condition that no kernel knows a hint that fits: the queries of prefixes select nothing."""
+    try:
+        yield
+    except BindError as error:
+        if error.condition != "OPAQUE_CONDITION":
+            raise
+        hint = "Compute the values in columns of the events first and compare those."
+        raise BindError(error.condition, error.message, text=error.text, span=error.span, hint=hint) from None
 
 
 def _asking(query: Query, pattern: Pattern) -> Query:

@@ -27,7 +27,7 @@ from eventide.runtime.prepare import (
 from eventide.runtime.slots import stage_schema
 from eventide.runtime.source import Options, Source
 from eventide.runtime.stage import MatchStage, StageOptions
-from eventide.runtime.timeouts import combined_sql, started_view
+from eventide.runtime.timeouts import combined_sql, started_view, timeout_plans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from eventide.plan.plan import Plan
     from eventide.plan.schema import Kind, StreamSchema
-    from eventide.plan.timeouts import TimeoutQueries
+    from eventide.runtime.source import StreamSettings
 
 class LocalSource(Source):
     """Tables in memory, run by DuckDB and the match stage in this process."""
@@ -101,12 +101,13 @@ class LocalSource(Source):
             counted = pa.Table.from_batches(stage.run(iter(reader)), count_schema(plan, layout, reader.schema))
         return counted.rename_columns([*names, MATCHES, APPROXIMATE])
 
-    def timeouts(self, asked: TimeoutQueries, plans: Sequence[Plan]) -> pa.Table:
+    def find_timeouts(self, plan: Plan, settings: StreamSettings) -> pa.Table:  # noqa: ARG002 - all events are here
         """Run the plans of all prefixes and of the whole query, and put together which events timed out."""
+        asked, plans = timeout_plans(plan, self.describe)
         with self._connect() as connection:
             self._report_left_out(connection, plans[-1])
-            for number, plan in enumerate(plans):
-                started = self._finish(connection, plan, self._found(connection, plan, Options()))
+            for number, part in enumerate(plans):
+                started = self._finish(connection, part, self._found(connection, part, Options()))
                 connection.register(started_view(number), started)
             return fetch(connection, combined_sql(asked, plans[-1], self._merged()))
 

@@ -63,6 +63,10 @@ class Source(ABC):
         """Run a plan."""
 
     @abstractmethod
+    def find_timeouts(self, plan: Plan, settings: StreamSettings) -> Any:
+        """Return the partial matches of a plan that timed out."""
+
+    @abstractmethod
     def match_all(self, plans: Mapping[str, Plan], options: Options) -> Any:
         """Run several plans over these events; a first column `query` names the plan."""
 

@@ -158,6 +158,18 @@ class SparkSource(Source):
 
         return match_stream(self.all_events(None), plan, options)
 
+    def find_timeouts(self, plan: Plan, settings: StreamSettings) -> DataFrame:
+        """Return the partial matches of a stream that timed out."""
+        if not self.streaming:
+            raise BindError(
+                "TIMEOUTS_NOT_ON_SPARK",
+                "Time-outs are found on streams and on Arrow data.",
+                hint="Give the data as Arrow, as in et.events(frame.toArrow(), ...), or as a stream.",
+            )
+        from eventide.runtime.stream.spark_timeouts import timeout_stream  # noqa: PLC0415 - batch runs need none of it
+
+        return timeout_stream(self.all_events(None), plan, self.describe, settings)
+
     def match_all(self, plans: Mapping[str, Plan], options: Options) -> DataFrame:
         """Run several plans over these events: a stream in one pass, a table once for each."""
         if self.streaming:

@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from eventide.errors import BindError
 from eventide.plan.output import MATCH_END, MATCH_START, TIME_COLUMN, OutputColumn, OutputPlan, Slot, SlotKind, slot_column
 from eventide.plan.plan import make_plan
 from eventide.plan.schema import Kind
-from eventide.plan.timeouts import EXPIRED_AT, LAST_STEP_AT, MISSING, REACHED, REACHED_STEPS, STEPS, timeout_queries
+from eventide.plan.timeouts import (
+    EXPIRED_AT,
+    LAST_STEP_AT,
+    MISSING,
+    REACHED,
+    REACHED_STEPS,
+    STEPS,
+    opaque_explained,
+    timeout_queries,
+)
 from eventide.runtime.duck import DIALECT
 from eventide.runtime.prepare import ARRIVAL, ORDER, STREAM
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from eventide.plan.plan import Plan
+    from eventide.plan.plan import Describe, Plan
     from eventide.plan.timeouts import TimeoutQueries
-    from eventide.runtime.source import Source
 
 IDENTITY = (STREAM, ARRIVAL)
 """What tells events apart; two of them can be equal in all columns of the input."""
@@ -28,27 +33,12 @@ _REACHED, _ENDED, _KEY = "__et_reached", "__et_ended", "__et_key"
 _LARGEST = 2**63 - 1
 
 
-def find_timeouts(source: Source, plan: Plan) -> pa.Table:
-    """Return the events that begin a match of the planned query which is never completed, and how far each came."""
-    from eventide.runtime.local import LocalSource  # noqa: PLC0415 - it imports this module
-
-    if not isinstance(source, LocalSource):
-        raise BindError(
-            "TIMEOUTS_NOT_ON_SPARK",
-            "Time-outs of a batch are found on Arrow data.",
-            hint="Give the data as Arrow, as in et.events(frame.toArrow(), ...).",
-        )
+def timeout_plans(plan: Plan, describe: Describe) -> tuple[TimeoutQueries, list[Plan]]:
+    """Return what must be asked to find the time-outs of a planned query, and the plans of the prefixes and of the whole."""
     asked = timeout_queries(plan.query)
-    streams = dict(plan.streams)
-    try:
-        plans = [identified(make_plan(query, streams, source.describe)) for query in (*asked.prefixes, asked.whole)]
-    except BindError as error:
-        if error.condition != "OPAQUE_CONDITION":
-            raise
-        # What it says of SELECT is of no use here: the queries of prefixes select nothing.
-        hint = "Compute the values in columns of the events first and compare those."
-        raise BindError(error.condition, error.message, text=error.text, span=error.span, hint=hint) from None
-    return source.timeouts(asked, plans)
+    with opaque_explained():
+        plans = [make_plan(query, dict(plan.streams), describe) for query in (*asked.prefixes, asked.whole)]
+    return asked, [identified(one) for one in plans]
 
 
 def identified(plan: Plan) -> Plan:

@@ -134,7 +134,7 @@ class SharedDagMatcher(NodeMatcher):
         }
 
     def _restore(self, arrays: dict[str, npt.NDArray[np.generic]]) -> None:
-        slots, states, width = (int(size) for size in arrays["shape"])  # type: ignore[call-overload]
+        slots, states, width = (int(size) for size in arrays["shape"])
         lists = new_lists(slots, states, width, self._absence_count)
         for name in ("active", "low", "epoch", "last"):
             getattr(lists, name)[:] = arrays[name]

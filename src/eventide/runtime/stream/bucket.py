@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.errors import DataError, LimitError
-from eventide.runtime.stream.engine import CHECK, ID, KEY, NEVER
+from eventide.runtime.stream.engine import ID, NEVER
 from eventide.runtime.stream.job import DROP_OLDEST
 from eventide.runtime.stream.output import make_output
 from eventide.runtime.stream.packing import NotAState, pack, unpack
@@ -87,9 +87,13 @@ class Bucket:
         group = rows.column(GROUP).to_numpy() if len(self._job.groups) > 1 else None
         for query in self._own():
             engine = self._engines[query.name]
-            certain = engine.advance(self._rows_of(query, rows, group), self._watermark)
+            certain = engine.advance(query.rows(rows, None if group is None else group == query.group), self._watermark)
             certain = [table for table in certain if table.num_rows]
-            counters.matches += sum(table.num_rows for table in certain)
+            found = sum(table.num_rows for table in certain)
+            if query.timeouts:
+                counters.timeouts += found
+            else:
+                counters.matches += found
             for table in self._outputs[query.name].take(certain, engine, self._watermark):
                 emitted.tables.append((query.name, table))
             counters.expired += engine.expired()
@@ -113,16 +117,6 @@ class Bucket:
         if self._job.late:
             emitted.tables.append(("late", rows.filter(pa.array(late))))
         return rows.filter(pa.array(~late))
-
-    def _rows_of(self, query: StreamQuery, rows: pa.Table, group: Any) -> pa.Table:
-        """Return the events of a query with the columns that its engine knows."""
-        wanted = query.wanted(rows)
-        if group is not None:
-            wanted &= group == query.group
-        chosen = rows if wanted.all() else rows.filter(pa.array(wanted))
-        names = [(own, shared) for own, shared in query.columns]
-        names += [(name, name) for name in (KEY, CHECK, ID)]
-        return pa.table([chosen.column(shared) for _, shared in names], names=[own for own, _ in names])
 
     def dump(self, counters: Counters) -> bytes:
         """Return the whole state, and count what is held; what is above the cap is shed or refused."""

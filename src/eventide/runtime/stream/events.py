@@ -144,10 +144,12 @@ class StreamStage(MatchStage):
 class EventStreamEngine(StreamEngine):
     """An event query: events wait for the watermark, then the plan's matcher takes them in order."""
 
+    stage_class: type[StreamStage] = StreamStage
+
     def __init__(self, plan: Plan, layout: Layout) -> None:
         self._plan = plan
         self._layout = layout
-        self._stage = StreamStage(plan, layout, StageOptions())
+        self._stage = self.stage_class(plan, layout, StageOptions())
         self._buffer = ReorderBuffer(layout.clock, event_order(plan, layout))
         self._left = plan.query.limit
 

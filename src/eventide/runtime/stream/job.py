@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eventide.runtime.stream.engine import CHECK, ID, KEY
 from eventide.runtime.stream.output import FINAL
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class StreamQuery:
     output: str = FINAL
     hold: int = 0
     """How long a result can take to become certain behind the watermark."""
+    timeouts: bool = False
+    """Whether its results are partial matches that timed out."""
 
     def wanted(self, table: pa.Table) -> npt.NDArray[np.bool_]:
         """Return which events matter to the query."""
@@ -54,6 +57,13 @@ class StreamQuery:
         for name in self.required:
             wanted &= pc.is_valid(table.column(name)).to_numpy()
         return wanted
+
+    def rows(self, table: pa.Table, among: npt.NDArray[np.bool_] | None = None) -> pa.Table:
+        """Return the events that matter (of some of them), with the columns that the engine knows."""
+        wanted = self.wanted(table) if among is None else self.wanted(table) & among
+        chosen = table if wanted.all() else table.filter(pa.array(wanted))
+        names = [*self.columns, *((name, name) for name in (KEY, CHECK, ID))]
+        return pa.table([chosen.column(shared) for _, shared in names], names=[own for own, _ in names])
 
 
 @dataclass(frozen=True)

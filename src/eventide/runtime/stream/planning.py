@@ -116,7 +116,7 @@ def event_job(
     clock = projection.add(CLOCK)
     streams = next(iter(plans.values())).streams
     queries = tuple(
-        _event_query(name, plan, dialect, options, projection, spreading) for name, plan in plans.items()
+        event_query(name, plan, dialect, options, projection, spreading) for name, plan in plans.items()
     )
     job = StreamJob(
         queries,
@@ -138,9 +138,10 @@ def stream_layout(plan: Plan) -> Layout:
     return replace(layout_of(plan), order=())
 
 
-def _event_query(
+def event_query(
     name: str, plan: Plan, dialect: Dialect, options: StreamOptions, projection: Projection, spreading: Spreading
 ) -> StreamQuery:
+    """Return a query of a run; what it needs is added to the projection and to the ways of spreading."""
     refuse_undecidable(plan, options.output)
     layout = stream_layout(plan)
     columns = prepared_columns(plan, layout, dialect)

@@ -1,0 +1,106 @@
+"""Time-outs on streams against the oracle, and when they come out."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import eventide as et
+from differential.checking import Expected, events_of, make_events
+from differential.queries import Trial, make_trial
+from differential.streams import Row
+from differential.test_timeouts import is_sequence, timed
+from eventide.errors import EventideWarning
+from eventide.reference import timeouts
+from eventide.runtime.duck import DIALECT, fetch
+from eventide.runtime.prepare import select_list
+from eventide.runtime.stream.planning import StreamOptions
+from eventide.runtime.stream.timeout_planning import timeout_job
+from eventide.runtime.stream.timeouts import LAST_STEP, REACHED
+from stream.driving import Run
+from stream.test_event_engine import disordered, pieces, tables_of
+
+BATCHES = 6
+QUERIES_OF_A_BATCH = 12
+STREAMS_OF_A_TABLE = 12
+FEWEST_TIMEOUTS = 100
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class TimeoutRun(Run):
+    """A streaming run for the time-outs of a query."""
+
+    def __post_init__(self) -> None:
+        [query] = self.queries.values()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EventideWarning)
+            self.source, plan = query._plan(None, self.events, None)
+        self.planned = timeout_job(plan.query, dict(plan.streams), self.source.describe, DIALECT, self.options)
+        self.job, self.columns = self.planned.job, self.planned.columns
+
+    def found_rows(self) -> list[tuple[Any, ...]]:
+        """Return key, start, reached and the clock of the last step of all that came out."""
+        tables = self.found.get("timeouts", [])
+        if not tables:
+            return []
+        plan = self.planned.starts
+        columns = [(column.name, DIALECT.sql(column.tree)) for column in plan.output.columns]
+        columns += [("reached", REACHED), ("last_step", LAST_STEP)]
+        with self.source._connect() as connection:
+            connection.register("found", pa.concat_tables(tables))
+            return [tuple(row.values()) for row in fetch(connection, f"SELECT {select_list(columns, DIALECT)} FROM found").to_pylist()]
+
+
+def clock_of(moment: Any) -> int:
+    return round((moment - EPOCH).total_seconds() * 1_000_000) if isinstance(moment, datetime) else moment
+
+
+def check(rng: Random, trial: Trial, rows: list[Row]) -> int:
+    bound = rng.choice((0, 1, 3, 8))
+    arrived = disordered(rng, rows, bound, tie_break=trial.tie_break)
+    options = StreamOptions(bound * (1_000_000 if trial.timestamps else 1), buckets=rng.choice((1, 2, 3)))
+    run = TimeoutRun({"q": et.query(trial.query)}, events_of(trial, [], lambda table: table), options)
+    for piece in pieces(rng, arrived):
+        run.feed(tables_of(trial, piece))
+    run.advance_clock()
+    expected = Expected(trial, arrived)
+    columns = {"stream": expected.columns.stream, "tie_break": expected.columns.tie_break}
+    outs = timeouts(trial.query, expected.rows, time_scale=expected.columns.time_scale, **columns)
+    wanted = Counter((*out.key, out.match_start, out.reached, clock_of(out.last_step_at)) for out in outs)
+    got = Counter(run.found_rows())
+    assert got == wanted, (trial.text, bound, list((wanted - got).elements())[:5], list((got - wanted).elements())[:5])
+    return len(outs)
+
+
+@pytest.mark.parametrize("seed", range(BATCHES))
+def test_time_outs_of_streams_agree_with_the_oracle(seed: int) -> None:
+    rng = Random(seed)
+    done = outs = 0
+    while done < QUERIES_OF_A_BATCH:
+        trial = timed(rng, make_trial(rng))
+        if not trial.countable or (not is_sequence(trial) and rng.random() < 0.8):
+            continue
+        outs += check(rng, trial, make_events(rng, trial, STREAMS_OF_A_TABLE if trial.by_case else 1))
+        done += 1
+    assert outs > FEWEST_TIMEOUTS
+
+
+def test_a_start_times_out_when_the_watermark_has_passed_its_window() -> None:
+    empty = pa.table({"ts": pa.array([], pa.int64()), "kind": pa.array([], pa.string())})
+    query = et.query("SELECT * WHERE A AS a ; B AS b ; C AS c WITHIN 5")
+    run = TimeoutRun({"q": query}, {"stream": et.events(empty, time="ts", type="kind")}, StreamOptions(2))
+    told = []
+    for ts, kind in ((1, "A"), (3, "B"), (4, "A"), (8, "X"), (9, "X"), (11, "C"), (12, "X"), (13, "X")):
+        run.feed({"stream": pa.table({"ts": [ts], "kind": [kind]})})
+        told.append(run.found_rows())
+    # The window of the A at 1 ends with 6; at clock 9 the watermark is 7. The A at 4 ends with 9, at clock 12.
+    assert told == [[], [], [], [], [(1, 2, 3)], [(1, 2, 3)], [(1, 2, 3), (4, 1, 4)], [(1, 2, 3), (4, 1, 4)]]
+    assert sum(counters["timeouts"] for counters in run.counters) == 2
+    run.advance_clock(100)
+    assert sum(counters["held"] for counters in run.counters[-16:]) == 0
