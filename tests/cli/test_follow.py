@@ -221,9 +221,10 @@ def test_a_slow_replay_is_not_taken_for_an_idle_one():
 
 
 def test_the_demo_finds_the_same_as_a_batch_run(spark, tmp_path):
-    result = runner.invoke(app, ["demo", "--stream", "--events", "600", "-o", str(tmp_path)])
+    result = runner.invoke(app, ["demo", "--stream", "--events", "1500", "--seed", "2", "-o", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "too late" in result.stdout
+    assert "  match   card" in result.stdout
     assert "equal" in result.stdout
     assert "watermark" in result.stdout
 
