@@ -136,6 +136,12 @@ class Query:
         """
         source, plan = self._plan(events, streams, matcher)
         refuse_stream_settings(source, output, buckets, max_state)
+        if source.streaming and (max_matches is not None or slices is not None):
+            raise BindError(
+                "ONLY_ON_TABLES",
+                "max_matches and slices are for tables; a stream has no end at which its matches could be counted.",
+                hint="Cap the state with max_state, or the matches with LIMIT.",
+            )
         if plan.choice.disorder and not source.streaming:
             raise BindError(
                 "NOT_A_STREAM",

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 def recognize_stream(frame: DataFrame, plan: RowPlan, options: RowOptions) -> DataFrame:
     """Return the rows of a clause over a stream as a streaming DataFrame."""
     check_streamable(plan)
+    if options.max_matches is not None:
+        raise BindError(
+            "ONLY_ON_TABLES",
+            "max_matches is for tables; a stream has no end at which its matches could be counted.",
+            hint="Cap the state with max_state.",
+        )
     settings = bound_options(options.stream, [StreamSchema(plan.columns, plan.order[0])])
     for warning in stream_warnings(plan) if settings.max_state is None else ():
         warnings.warn(warning, EventideWarning, stacklevel=5)
