@@ -80,11 +80,10 @@ FEATURES: tuple[Feature, ...] = (
     Feature(
         _AROUND,
         "over a stream",
-        _NO,
-        "",
+        _YES,
+        over_ticks("PARTITION BY symbol ORDER BY ts MEASURES COUNT(*) AS n PATTERN (A B+) DEFINE B AS B.price < PREV(B.price)"),
         ("no", "yes", "no", NOT_STATED, NOT_STATED),
-        condition="STREAMING_INPUT",
-        note="batch only",
+        note="in the order of event time; matches come out when no row to come can change them",
     ),
     Feature(
         _AROUND,

@@ -54,6 +54,9 @@ class Refusal:
     caps: tuple[tuple[str, int], ...] = ()
     on_spark: bool = False
     """Whether only Spark raises it."""
+    on_stream: bool = False
+    """Whether only a stream raises it; `output` is that of the run."""
+    output: str = "final"
 
 
 def over_ticks(body: str) -> str:

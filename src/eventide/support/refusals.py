@@ -288,4 +288,46 @@ _RUNS = (
     ),
 )
 
-REFUSALS: tuple[Refusal, ...] = (*_STATEMENT, *_CLAUSES, *_PATTERNS, *_EXPRESSIONS, *_RUNS)
+_STREAMS = (
+    Refusal(
+        "STREAM_NEEDS_TIME",
+        "on a stream, ORDER BY that does not begin with a time",
+        over_ticks("ORDER BY id MEASURES COUNT(*) AS n PATTERN (A B)"),
+        "order by the event time first",
+        on_stream=True,
+    ),
+    Refusal("END_ANCHOR_ON_STREAM", "on a stream, `$`", _pattern("A B $"), "leave it out", on_stream=True),
+    Refusal(
+        "NEIGHBOURS_ON_STREAM",
+        "on a stream, conditions that only a window over a table computes",
+        _defined("B AS B.price / PREV(B.price) > 2"),
+        "multiply instead of dividing, compute functions of one row in the input",
+        on_stream=True,
+    ),
+    Refusal(
+        "UNSUPPORTED_ORDER",
+        "on a stream, ORDER BY of lists and structs",
+        "SELECT * FROM (SELECT *, ARRAY(price) AS list FROM ticks) "
+        "MATCH_RECOGNIZE (ORDER BY ts, list MEASURES COUNT(*) AS n PATTERN (A B))",
+        "order by a number, text or time",
+        on_stream=True,
+    ),
+    Refusal(
+        "ORDER_WITHOUT_TIME",
+        "on a stream, ordered output without WITHIN or with NEXT",
+        _pattern("A B"),
+        'add WITHIN, or use output="final"',
+        on_stream=True,
+        output="ordered",
+    ),
+    Refusal(
+        "ONLY_ON_TABLES",
+        "on a stream, max_matches",
+        _pattern("A B"),
+        "cap the state with max_state",
+        (("max_matches", 3),),
+        on_stream=True,
+    ),
+)
+
+REFUSALS: tuple[Refusal, ...] = (*_STATEMENT, *_CLAUSES, *_PATTERNS, *_EXPRESSIONS, *_RUNS, *_STREAMS)
