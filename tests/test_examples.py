@@ -37,7 +37,15 @@ def test_the_example_on_spark_shows_rising_runs():
     assert "steps" in run_example("spark_batch.py")
 
 
+@pytest.mark.spark
+def test_the_example_on_a_stream_tells_what_each_micro_batch_found():
+    shown = run_example("spark_stream.py")
+    assert shown.count("500 events") == 4
+    assert "taken" in shown
+
+
 def test_every_example_is_run_by_a_test():
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {"local_arrow.py", "builder.py", "match_recognize.py", "spark_batch.py"}
+    run_by_tests = {"local_arrow.py", "builder.py", "match_recognize.py", "spark_batch.py", "spark_stream.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == run_by_tests
     run = (EXAMPLES / "match_recognize.py").read_text(encoding="utf-8")
     assert all(path.name in run for path in EXAMPLES.glob("*.sql"))
