@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from eventide.runtime.spark_errors import bad_expression
 from eventide.runtime.stream.engine import MATCH_HIGH, MATCH_LOW, RESULT_COLUMNS
 from eventide.runtime.stream.output import CHANGE, EARLY, ORDERED, RESULT_ORDER
 from eventide.runtime.stream.packing import table_of
+from eventide.runtime.stream.planning import fingerprint
 from eventide.runtime.stream.processor import BODY, COUNTERS, EMITTED_SCHEMA, QUERY, BucketProcessor
 from eventide.runtime.stream.reorder import sorted_rows
 from eventide.runtime.stream.spreading import spread
@@ -42,7 +44,9 @@ def run_job(
 ) -> DataFrame:
     """Return what leaves the buckets as rows of (query, packed table); counters are observed on the way."""
     use_rocksdb(frame.sparkSession)
-    packed = selected(frame, columns).mapInArrow(_spread_function(job), "bucket int, body binary")
+    prepared = selected(frame, columns)
+    job = _typed(job, prepared.schema)
+    packed = prepared.mapInArrow(_spread_function(job), "bucket int, body binary")
     emitted = packed.groupBy("bucket").transformWithStateInPandas(BucketProcessor(job), EMITTED_SCHEMA, "append", "none")
     observed = emitted.observe(observation, *map(_observed, COUNTERS))
     return observed.where(f"{BODY} IS NOT NULL").select(QUERY, BODY)
@@ -93,6 +97,16 @@ def use_rocksdb(session: SparkSession) -> None:
         session.conf.set(CHANGELOG, "true")
 
 
+def _typed(job: StreamJob, schema: st.StructType) -> StreamJob:
+    """Return the run with the types of its columns in what names its state: events of other types cannot join those held."""
+    kinds = {field.name: field.dataType.simpleString() for field in schema}
+    queries = [
+        replace(query, fingerprint=fingerprint(query.fingerprint, [(own, kinds[name]) for own, name in query.columns]))
+        for query in job.queries
+    ]
+    return replace(job, queries=tuple(queries))
+
+
 def _observed(counter: str) -> Column:
     folded = sf.max(counter) if counter == "watermark" else sf.sum(counter)
     return folded.alias(counter)
@@ -101,9 +115,28 @@ def _observed(counter: str) -> Column:
 def _spread_function(job: StreamJob) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
         context = TaskContext.get()
-        yield from spread(job, 0 if context is None else context.partitionId(), batches)
+        yield from spread(job, 0 if context is None else context.partitionId(), map(in_utc, batches))
 
     return run
+
+
+def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch whose times name UTC and not the zone of the session, which may be another one after a restart."""
+    schema = pa.schema([field.with_type(_in_utc(field.type)) for field in batch.schema])
+    return batch if schema.equals(batch.schema) else batch.cast(schema)
+
+
+def _in_utc(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return kind if kind.tz is None else pa.timestamp(kind.unit, "UTC")
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_in_utc(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_in_utc(kind.value_type)))
+    if pa.types.is_map(kind):
+        item = kind.item_field.with_type(_in_utc(kind.item_type))
+        return pa.map_(kind.key_field.with_type(_in_utc(kind.key_type)), item)
+    return kind
 
 
 def tables_of(batches: Batches) -> Batches:

@@ -110,9 +110,11 @@ def _by_query(plans: Mapping[str, Plan], trees: Mapping[str, exp.Expression]) ->
 
 def _columns(plans: Mapping[str, Plan]) -> list[tuple[str, str]]:
     trees: dict[str, dict[str, exp.Expression]] = {}
+    shown: dict[str, str] = {}
     for name, plan in plans.items():
         for column in plan.output.columns:
-            trees.setdefault(column.name, {})[name] = column.tree
+            # Spark tells names apart by their letters, not by their case.
+            trees.setdefault(shown.setdefault(column.name.lower(), column.name), {})[name] = column.tree
     return [(column, _by_query(plans, by_query)) for column, by_query in trees.items()]
 
 
