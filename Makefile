@@ -9,19 +9,23 @@ PYTHON ?=
 SPARK ?= yes
 # Processes for the tests without Spark; those that share the Spark session run behind them in one.
 PROCESSES ?= 2
+# How often make crash kills the streams.
+KILLS ?= 50
 
 # The engines we compare with need older packages than ours.
 PEERS := .venv-peers
 PEERS_STAMP := $(PEERS)/.installed
 PEERS_REQUIREMENTS := benchmarks/peers/requirements.txt
 
-.PHONY: help demo demo-stream test test-long lint bench crosscheck bench-flink install clean java
+.PHONY: help demo demo-stream test test-long crash connect lint bench crosscheck bench-flink install clean java
 
 help:
 	@echo "make demo       generate a stock stream, find rising runs on Spark, show the matches"
 	@echo "make demo-stream watch payments arrive out of order and card testing being found among them"
 	@echo "make test       run the tests (SPARK=no: without those that need Java)"
 	@echo "make test-long  run the tests that take minutes"
+	@echo "make crash      kill running streams 50 times (KILLS=5: as often as the tests do) and compare what came out"
+	@echo "make connect    run a part of the tests over Spark Connect"
 	@echo "make lint       ruff, mypy --strict, import-linter"
 	@echo "make bench      run the benchmarks"
 	@echo "make crosscheck compare MATCH_RECOGNIZE with Flink SQL and pandas-match-recognize, which it installs"
@@ -41,10 +45,18 @@ else
 test: $(STAMP) java
 	$(BIN)/python -m pytest -n $(PROCESSES) -m "not spark and not long"
 	$(BIN)/python -m pytest -m "spark and not long"
+	EVENTIDE_CONNECT=yes $(BIN)/python -m pytest tests/spark/test_connect.py
 endif
 
 test-long: $(STAMP) java
 	$(BIN)/python -m pytest -n $(PROCESSES) -m "long and not spark" --timeout 3600
+
+# EVENTIDE_SEED=7 kills at other moments.
+crash: $(STAMP) java
+	EVENTIDE_KILLS=$(KILLS) $(BIN)/python -m pytest tests/crash -m crash --timeout 5400
+
+connect: $(STAMP) java
+	EVENTIDE_CONNECT=yes $(BIN)/python -m pytest -m connect
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

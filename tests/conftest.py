@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 # A shared machine makes single examples slow now and then; that is no failure. Failures print how to repeat them.
 settings.register_profile("eventide", deadline=None, print_blob=True)
 settings.load_profile("eventide")
+
+CONNECT = os.environ.get("EVENTIDE_CONNECT") == "yes"
+"""Whether the session is one of Spark Connect, with a server of its own."""
+collect_ignore = [] if CONNECT else ["spark/test_connect.py"]
 
 SPARK_SETTINGS = {
     # Two tasks at a time show what goes wrong between partitions; more would only wait for cores.
@@ -62,8 +67,14 @@ def spark() -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("eventide-tests")
-    for name, value in SPARK_SETTINGS.items():
+    settings = dict(SPARK_SETTINGS)
+    if CONNECT:
+        builder = builder.remote(settings.pop("spark.master"))
+    for name, value in settings.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    with warnings.catch_warnings():
+        # Connect complains of settings that its server has had from the start, and of those that it does not need.
+        warnings.filterwarnings("ignore", "Failed to set|The SQL config", UserWarning)
+        session = builder.getOrCreate()
     yield session
     session.stop()

@@ -11,8 +11,9 @@ import pytest
 
 import eventide as et
 from eventide.plan.plan import make_plan
-from eventide.runtime.spark_batch import SparkSource, distribute
+from eventide.runtime.spark_batch import distribute
 
+pytestmark = pytest.mark.connect
 SIZE = 3_000
 
 
@@ -181,12 +182,6 @@ def test_a_cap_on_matches_stops_the_run_with_its_reason(spark):
     found = et.query("SELECT * WHERE A ; B+ ; C").match(given(as_frame(spark, trades(size=300))), max_matches=10)
     with pytest.raises(PySparkException, match="TOO_MANY_MATCHES"):
         found.collect()
-
-
-def test_a_stream_is_refused_with_a_hint(spark):
-    stream = spark.readStream.format("rate").load()
-    with pytest.raises(et.BindError, match="STREAMING_INPUT"):
-        SparkSource.of(stream)
 
 
 def test_several_streams_are_merged_in_the_order_of_time(spark):

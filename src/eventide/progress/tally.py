@@ -48,7 +48,7 @@ def read_progress(progress: StreamingQueryProgress) -> Batch:
     >>> read_progress(query.lastProgress)  # doctest: +SKIP
     """
     row = progress.observedMetrics.get(METRICS)
-    observed: dict[str, Any] = {} if row is None else row.asDict()
+    observed = {} if row is None else _by_name(row.asDict())
     # A batch without rows observes nulls: no counter moves then, and a gauge is as it was.
     known = {name: value for name, value in observed.items() if value is not None}
     return Batch(
@@ -62,6 +62,13 @@ def read_progress(progress: StreamingQueryProgress) -> Batch:
         gauges={name: int(known[name]) for name in GAUGES if name in known},
         watermark=_microseconds(known.get(WATERMARK)),
     )
+
+
+def _by_name(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the metrics of a row by name; Spark Connect hands values and schema over apart."""
+    if set(row) != {"values", "schema"}:
+        return row
+    return dict(zip((column["name"] for column in row["schema"]["fields"]), row["values"], strict=True))
 
 
 def _microseconds(value: datetime | int | None) -> int | None:
