@@ -15,6 +15,7 @@ from eventide.runtime.rows.stage import DEFAULT_MAX_STEPS, RowOptions
 from eventide.runtime.statement import BoundStatement
 from eventide.runtime.statement_engines import engine_for
 from eventide.runtime.stream.job import ERROR
+from eventide.runtime.stream.lateness import bind_lateness
 from eventide.runtime.stream.output import FINAL
 from eventide.syntax import parse
 from eventide.syntax.statement import parse_statement
@@ -135,7 +136,9 @@ class Query:
         [1, 1]
         """
         source, plan = self._plan(events, streams, matcher)
-        refuse_stream_settings(source, output, buckets, max_state)
+        refuse_stream_settings(source, output, buckets, max_state, overflow)
+        for _, schema in plan.streams:
+            bind_lateness(lateness, schema)
         if source.streaming and (max_matches is not None or slices is not None):
             raise BindError(
                 "ONLY_ON_TABLES",
@@ -254,13 +257,19 @@ class Query:
             ) from None
 
 
-def refuse_stream_settings(source: Source, output: str, buckets: int | None, max_state: int | None) -> None:
+def refuse_stream_settings(
+    source: Source, output: str, buckets: int | None, max_state: int | None, overflow: str = ERROR
+) -> None:
     """Refuse what means nothing where all events are there; lateness is harmless, so that one call serves both."""
-    if source.streaming or (output == FINAL and buckets is None and max_state is None):
+    if source.streaming or (output == FINAL and buckets is None and max_state is None and overflow == ERROR):
         return
-    raise BindError(
+    raise _not_a_stream()
+
+
+def _not_a_stream() -> BindError:
+    return BindError(
         "NOT_A_STREAM",
-        "output, buckets and max_state are for streaming DataFrames; here all events are known.",
+        "output, buckets, max_state and overflow are for streaming DataFrames; here all events are known.",
         hint="Leave them out, or read the events with spark.readStream.",
     )
 
@@ -344,6 +353,10 @@ class Statement:
     ) -> Any:
         """Return the result, as `sql` does."""
         settings = StreamSettings(lateness, output, buckets, max_state, overflow)
+        streaming = any(getattr(table, "isStreaming", False) for table in tables.values())
+        # A view of the catalog may be a stream too.
+        if settings != StreamSettings(lateness) and not streaming and spark is None:
+            raise _not_a_stream()
         return self._bound(spark, tables).run(RowOptions(max_matches, max_steps, settings))
 
     def output_schema(self, *, spark: Any = None, **tables: Any) -> Any:

@@ -63,8 +63,10 @@ class Queries:
             for warning in plans[name].warnings:
                 warnings.warn(f"{name}: {warning}", EventideWarning, stacklevel=2)
         assert source is not None
-        _refuse_other_streams(plans)
-        refuse_stream_settings(source, output, buckets, max_state)
+        if len(streams) + (events is not None) > 1:
+            _refuse_other_streams(plans)
+        _refuse_own_columns(plans)
+        refuse_stream_settings(source, output, buckets, max_state, overflow)
         settings = StreamSettings(lateness, output, buckets, max_state, overflow)
         return source.match_all(plans, Options(stream=settings))
 
@@ -84,6 +86,8 @@ def queries(given: Mapping[str, Any] | str | Path | Any) -> Queries:
             raise BindError("BAD_REGISTRY", f"{name!r} is no name of a query.", hint="Give each query a name that is text.")
         if name in read:
             raise BindError("BAD_REGISTRY", f"There are two queries {name}.", hint="Rename one of them.")
+        if text is None:
+            raise BindError("BAD_REGISTRY", f"The query {name} has no text.", hint="Write it, or leave the name out.")
         try:
             read[name] = text if isinstance(text, Query) else query(text, language)
         except EventideError as error:
@@ -141,10 +145,21 @@ def _named(error: EventideError, name: str) -> EventideError:
     return type(error)(error.condition, f"{name}: {error.message}", text=error.text, span=error.span, hint=error.hint)
 
 
+def _refuse_own_columns(plans: Mapping[str, Plan]) -> None:
+    for name, plan in plans.items():
+        if any(column.name.lower() == "query" for column in plan.output.columns):
+            raise BindError(
+                "DUPLICATE_COLUMN",
+                f"{name} has a column query, which is also the column that names the query.",
+                hint="Give it another name: SELECT ... AS query_text.",
+            )
+
+
 def _refuse_other_streams(plans: Mapping[str, Plan]) -> None:
     first, *others = plans.items()
     for name, plan in others:
-        if [schema for _, schema in plan.streams] != [schema for _, schema in first[1].streams]:
+        # Streams are numbered by their places in FROM, and all queries read the same merged events.
+        if [stream for stream, _ in plan.streams] != [stream for stream, _ in first[1].streams]:
             raise BindError(
                 "OTHER_STREAMS",
                 f"The queries {first[0]} and {name} read other streams, so one pass cannot serve both.",

@@ -8,12 +8,14 @@ import pyarrow as pa
 import pytest
 
 import eventide as et
-from eventide.errors import DataError, LimitError
+from eventide.errors import BindError, DataError, LimitError
 from eventide.runtime.stream import bucket as bucket_module
 from eventide.runtime.stream.bucket import Bucket
+from eventide.runtime.stream.engine import END, MATCH_HIGH, MATCH_LOW, START
 from eventide.runtime.stream.job import DROP_OLDEST
+from eventide.runtime.stream.output import OrderedOutput
 from eventide.runtime.stream.packing import pack, unpack
-from eventide.runtime.stream.planning import StreamOptions
+from eventide.runtime.stream.planning import StreamOptions, reorder_reason
 from stream.driving import Run
 from stream.test_stories import SCHEMA, events_of
 
@@ -140,6 +142,100 @@ def test_a_bucket_above_its_cap_gives_up_the_oldest_partial_matches(query: str) 
     assert kept == all_of_them[-len(kept) :]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * WHERE NOT X ; A AS a ; B AS b WITHIN 100",
+        "SELECT NEXT * WHERE A AS a ; B AS b WITHIN 100",
+        "SELECT * WHERE A AS a ; B AS b WITHIN 100 CONSUME BY PARTITION",
+        "SELECT * WHERE A AS a ; B AS b WITHIN 100 LIMIT 3",
+    ],
+)
+def test_partial_matches_are_not_dropped_where_that_would_invent_matches(query: str) -> None:
+    with pytest.raises(BindError, match="DROP_NOT_SOUND"):
+        running(query, StreamOptions(overflow=DROP_OLDEST))
+
+
+def test_events_are_put_in_order_where_a_late_one_must_find_what_not_forbids() -> None:
+    plan = running("SELECT * WHERE A AS a ; NOT X ; B AS b WITHIN 100").plans["q"]
+    assert reorder_reason(plan) is None
+    assert reorder_reason(plan, DROP_OLDEST) is not None
+
+
+@pytest.mark.parametrize("role", ["time", "tie_break", "time_unit"])
+def test_other_roles_of_the_columns_make_another_query(role: str) -> None:
+    table = pa.table({"ts": [1], "other": [1], "kind": ["A"]})
+    changed = {"time": "ts", "type": "kind", "tie_break": "ts", "time_unit": "s"} | {role: "ms" if role == "time_unit" else "other"}
+    fingerprints = []
+    for roles in ({"time": "ts", "type": "kind", "tie_break": "ts", "time_unit": "s"}, changed):
+        run = Run({"q": et.query("SELECT * WHERE A ; B WITHIN 1 second")}, {"stream": et.events(table, **roles)})
+        fingerprints.append(run.job.queries[0].fingerprint)
+    assert fingerprints[0] != fingerprints[1]
+
+
+def test_streams_whose_times_count_other_units_are_refused() -> None:
+    table = pa.table({"ts": [1], "kind": ["A"]})
+    streams = {name: et.events(table, time="ts", type="kind", time_unit=unit) for name, unit in (("s", "s"), ("t", "ms"))}
+    with pytest.raises(BindError, match="TIMES_DIFFER"):
+        et.query("SELECT * FROM s, t WHERE A ; B WITHIN 5 seconds").match(**streams)
+
+
+def test_a_late_event_of_several_groups_is_counted_once() -> None:
+    texts = {"one": PAIRS, "two": "SELECT * WHERE A ; B WITHIN 5", "three": "SELECT * WHERE A ; C PARTITION BY kind WITHIN 5"}
+    run = running(texts, registry=True)
+    feed(run, "x50/p")
+    feed(run, "a1/p c2/p")
+    assert sum(counters["late"] for counters in run.counters) == 2
+
+
+def test_nothing_is_held_when_limit_is_reached() -> None:
+    run = running("SELECT * WHERE A AS a ; B AS b LIMIT 2")
+    feed(run, "a1 b2 b3 b4 x9")
+    assert len(matches(run)) == 2
+    feed(run, "a10 a11 b12 x20")
+    assert len(matches(run)) == 2
+    assert run.counters[-1]["held"] == 0
+
+
+def test_that_the_measure_of_a_window_decreases_is_seen_however_events_are_cut() -> None:
+    schema = pa.schema([("ts", pa.int64()), ("kind", pa.string()), ("v", pa.int64())])
+    roles = {"stream": et.events(schema.empty_table(), time="ts", type="kind")}
+    run = Run({"q": et.query("SELECT * WHERE A AS a ; B AS b WITHIN 3 [v]")}, roles, StreamOptions(buckets=1))
+    for ts, kind, value in ((1, "B", 5), (2, "A", 1)):
+        run.feed({"stream": pa.table({"ts": [ts], "kind": [kind], "v": [value]})})
+    with pytest.raises(DataError, match="WINDOW_ATTRIBUTE_DECREASES"):
+        run.feed({"stream": pa.table({"ts": [3], "kind": ["B"], "v": [2]})})
+
+
+def test_another_output_of_a_registry_is_refused() -> None:
+    first = running({"q": PAIRS}, StreamOptions(output="ordered"), registry=True)
+    feed(first, "a1/p b2/p")
+    with pytest.raises(DataError, match="QUERY_CHANGED"):
+        feed(resumed(first, running({"q": PAIRS}, registry=True)), "x30/p")
+
+
+def test_queries_that_read_other_streams_cannot_share_a_pass() -> None:
+    table = pa.table({"ts": [1], "kind": ["A"]})
+    streams = {name: et.events(table, time="ts", type="kind") for name in ("s", "t")}
+    text = "SELECT a.ts AS x FROM s, t WHERE s>A AS a ; t>B"
+    both = et.queries({"one": text, "two": text.replace("s, t", "t, s")})
+    with pytest.raises(BindError, match="OTHER_STREAMS"):
+        both.match(**streams)
+
+
+def test_a_column_that_is_called_query_cannot_stand_beside_the_one_that_names_the_query() -> None:
+    table = pa.table({"ts": [1], "kind": ["A"]})
+    with pytest.raises(BindError, match="DUPLICATE_COLUMN"):
+        et.queries({"one": "SELECT a.ts AS query WHERE A AS a"}).match(et.events(table, time="ts", type="kind"))
+
+
+def test_results_with_equal_ends_keep_their_order() -> None:
+    table = pa.table({"s0": [0, 1, 2, 3], START: [1] * 4, END: [4, 4, 4, 2], MATCH_HIGH: [9, 3, 7, 1], MATCH_LOW: [0] * 4})
+    stage = OrderedOutput(0)
+    [ordered] = stage.take([table], None, 100)  # type: ignore[arg-type]
+    assert ordered["s0"].to_pylist() == [3, 0, 1, 2]
+
+
 def test_several_queries_share_a_run() -> None:
     texts = {
         "pairs": PAIRS,
@@ -179,7 +275,8 @@ def test_the_cut_into_buckets_changes_nothing() -> None:
     words = [f"{rng.choice('abc')}{time // 3}/{rng.choice('pqrstuv')}" for time in range(300)]
     results = []
     for buckets in (1, 2, 7, 16):
-        run = running("SELECT k, a.ts AS x, b.ts AS y WHERE A AS a ; NOT C ; B AS b PARTITION BY k WITHIN 10", StreamOptions(buckets=buckets))
+        query = "SELECT k, a.ts AS x, b.ts AS y WHERE A AS a ; NOT C ; B AS b PARTITION BY k WITHIN 10"
+        run = running(query, StreamOptions(buckets=buckets))
         for begin in range(0, 300, 50):
             feed(run, " ".join(words[begin : begin + 50]))
         run.advance_clock()

@@ -104,3 +104,13 @@ def test_a_start_times_out_when_the_watermark_has_passed_its_window() -> None:
     assert sum(counters["timeouts"] for counters in run.counters) == 2
     run.advance_clock(100)
     assert sum(counters["held"] for counters in run.counters[-16:]) == 0
+
+
+def test_a_start_whose_match_waits_for_a_not_at_the_end_does_not_time_out() -> None:
+    empty = pa.table({"ts": pa.array([], pa.int64()), "kind": pa.array([], pa.string())})
+    query = et.query("SELECT * WHERE A AS a ; B AS b ; NOT C WITHIN 20")
+    run = TimeoutRun({"q": query}, {"stream": et.events(empty, time="ts", type="kind")}, StreamOptions(0))
+    run.feed({"stream": pa.table({"ts": [1, 5, 8], "kind": ["A", "A", "B"]})})
+    for clock in (22, 24, 26, 50):
+        run.feed({"stream": pa.table({"ts": [clock], "kind": ["X"]})})
+    assert run.found_rows() == []

@@ -243,6 +243,14 @@ def merged_schema(streams: Mapping[str, StreamSchema]) -> StreamSchema | None:
                     hint="Convert or rename the column in one of the streams.",
                 )
     first = next(iter(streams.values()))
+    for name, schema in streams.items():
+        counts = schema.columns[schema.time] is Kind.INTEGER
+        if counts != (first.columns[first.time] is Kind.INTEGER) or (counts and schema.time_unit != first.time_unit):
+            raise BindError(
+                "TIMES_DIFFER",
+                f"The times of {name} are not counted as those of {next(iter(streams))}.",
+                hint="Give all streams timestamps, or whole numbers with the same time_unit.",
+            )
     return StreamSchema(columns, first.time, first.type, first.tie_break, None, first.time_unit)
 
 

@@ -92,7 +92,7 @@ def tie_codes(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
         if pa.types.is_date32(array.type):
             array = array.cast(pa.int32())
         codes = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    return np.where(missing, LOWEST, codes)
+    return np.where(missing, LOWEST, np.maximum(codes, LOWEST + 1))
 
 
 class ArrivalStreamEngine(StreamEngine):

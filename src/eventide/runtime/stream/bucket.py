@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from eventide.errors import DataError, LimitError
 from eventide.runtime.stream.engine import ID, NEVER
-from eventide.runtime.stream.job import DROP_OLDEST
+from eventide.runtime.stream.job import DROP_OLDEST, ERROR
 from eventide.runtime.stream.output import make_output
 from eventide.runtime.stream.packing import NotAState, pack, unpack
 
@@ -25,6 +25,7 @@ VERSION = 1
 MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """From a version of the state to the next one."""
 GROUP = "__et_group"
+COUNTED = "__et_counted"
 ARRIVAL = "__et_arrival"
 SHED_SHARE = 0.25
 NUMBER_BITS = 44
@@ -113,7 +114,8 @@ class Bucket:
         late = rows.column(self._job.clock).to_numpy() < self._watermark
         if not late.any():
             return rows
-        emitted.counters.late = int(np.count_nonzero(late))
+        counted = late & rows.column(COUNTED).to_numpy() if len(self._job.groups) > 1 else late
+        emitted.counters.late = int(np.count_nonzero(counted))
         if self._job.late:
             emitted.tables.append(("late", rows.filter(pa.array(late))))
         return rows.filter(pa.array(~late))
@@ -138,6 +140,7 @@ class Bucket:
             "watermark": self._watermark,
             "next_id": self._next_id,
             "queries": {query.name: query.fingerprint for query in self._own()},
+            "outputs": {query.name: query.output for query in self._own()},
         }
         for name, engine in self._engines.items():
             parts[f"engine/{name}"] = engine.dump()
@@ -157,12 +160,14 @@ class Bucket:
                 raise LimitError(
                     "STATE_TOO_LARGE",
                     f"The state of a bucket has {len(state)} bytes, more than max_state allows ({limit}).",
-                    hint="Narrow WITHIN or lateness, use more buckets, raise max_state, "
-                    f'or let the oldest partial matches go: overflow="{DROP_OLDEST}".',
+                    hint=f"Narrow WITHIN or lateness, use more buckets, or raise max_state{self._other_way()}.",
                 )
             counters.dropped += shed
             state = self._packed()
         return state
+
+    def _other_way(self) -> str:
+        return f', or let the oldest partial matches go: overflow="{DROP_OLDEST}"' if self._job.overflow == ERROR else ""
 
     def load(self, state: bytes) -> None:
         """Go on from a dumped state; state of other queries is refused, or left behind where a registry rules."""
@@ -180,11 +185,20 @@ class Bucket:
         if not self._job.registry and set(known) != set(self._engines):
             raise _changed("its name")
         for query in self._own():
+            if query.name in known and parts["outputs"][query.name] != query.output:
+                raise _changed(f"its output ({parts['outputs'][query.name]})")
             if known.get(query.name) == query.fingerprint:
-                self._engines[query.name].load(parts[f"engine/{query.name}"])
+                self._load_engine(query, parts[f"engine/{query.name}"])
                 self._outputs[query.name].held = parts.get(f"output/{query.name}")
             elif not self._job.registry:
-                raise _changed("its text, its output or the columns of its events")
+                raise _changed("its text or the columns of its events")
+
+    def _load_engine(self, query: StreamQuery, state: bytes) -> None:
+        try:
+            self._engines[query.name].load(state)
+        except ValueError as error:
+            # Matchers know the versions of their own state.
+            raise _other_version(str(error)) from None
 
 
 def _readable(state: bytes) -> dict[str, Any]:
@@ -199,12 +213,16 @@ def _readable(state: bytes) -> dict[str, Any]:
     while parts["version"] in MIGRATIONS:
         parts = MIGRATIONS[parts["version"]](parts)
     if parts["version"] != VERSION:
-        raise DataError(
-            "STATE_VERSION",
-            f"The checkpoint was written by another version of Eventide (state {parts['version']}, this one reads {VERSION}).",
-            hint="Run it with that version, or begin with a new checkpoint.",
-        )
+        raise _other_version(f"state {parts['version']}, this one reads {VERSION}")
     return parts
+
+
+def _other_version(what: str) -> DataError:
+    return DataError(
+        "STATE_VERSION",
+        f"The checkpoint was written by another version of Eventide ({what}).",
+        hint="Run it with that version, or begin with a new checkpoint.",
+    )
 
 
 def _changed(what: str) -> DataError:

@@ -53,11 +53,15 @@ class StreamStage(MatchStage):
             yield _as_table(self._fill(found, self._payload))
         self._keep()
         live = self.matcher.live_slots()[: self.keys.known()]
-        self.expired += int(np.count_nonzero(~live))
-        if not live.all():
+        if not live.all() and not self._measures_by_attribute():
             kept = np.flatnonzero(live)
+            self.expired += len(live) - len(kept)
             self.matcher.compact_slots(kept)
             self.keys.compact(kept)
+
+    def _measures_by_attribute(self) -> bool:
+        # That the attribute never decreases can only be seen while its last value is known.
+        return self.plan.window is not None and self.plan.window.unit is WindowUnit.ATTRIBUTE
 
     def _pass(self, watermark: int) -> Iterator[Found]:
         """Tell the matcher what the watermark means to it."""
@@ -158,7 +162,12 @@ class EventStreamEngine(StreamEngine):
         with limits_explained():
             found = list(self._stage.take(self._buffer.release(fresh, watermark)))
             found += self._stage.advance_time(watermark)
-        return self._limited(found)
+        limited = self._limited(found)
+        if self._left == 0:
+            # Nothing comes out any more, so nothing need be held.
+            self._stage = self.stage_class(self._plan, self._layout, StageOptions())
+            self._buffer.waiting = None
+        return limited
 
     def speculate(self) -> list[pa.Table]:
         """Return the matches that would follow if no event came any more."""

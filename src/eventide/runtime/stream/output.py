@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 FINAL, ORDERED, EARLY = "final", "ordered", "early"
 CORRECTNESS = (FINAL, ORDERED, EARLY)
 CHANGE = "__et_change"
-RESULT_ORDER = (OrderKey(END), OrderKey(START), OrderKey(MATCH_HIGH), OrderKey(MATCH_LOW))
+RESULT_ORDER = (OrderKey(END), OrderKey(START))
+"""Sorting keeps what is equal in its place: the rows of a match stay together, in their order."""
 
 
 class OutputStage(ABC):

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
-from eventide.pattern import WindowUnit
+from eventide.pattern import Consumption, Selector, WindowUnit
 from eventide.pattern.printing import to_ceql
 from eventide.plan.choice import DISORDER
 from eventide.plan.disorder import disorder_reason
@@ -16,7 +16,7 @@ from eventide.runtime.prepare import CLOCK, STREAM, TIE, layout_of, prepared_col
 from eventide.runtime.source import StreamSettings
 from eventide.runtime.stream.arrival import ArrivalStreamEngine, arrival_refusal
 from eventide.runtime.stream.events import EventStreamEngine
-from eventide.runtime.stream.job import BUCKETS, ERROR, OVERFLOWS, Group, StreamJob, StreamQuery
+from eventide.runtime.stream.job import BUCKETS, DROP_OLDEST, ERROR, OVERFLOWS, Group, StreamJob, StreamQuery
 from eventide.runtime.stream.lateness import bind_lateness
 from eventide.runtime.stream.output import CORRECTNESS, EARLY, FINAL, ORDERED
 
@@ -42,14 +42,17 @@ class StreamOptions:
     def check(self) -> None:
         """Refuse settings that there are not."""
         if self.output not in CORRECTNESS:
-            raise BindError("UNKNOWN_OUTPUT", f"There is no output {self.output}.", hint=did_you_mean(self.output, CORRECTNESS))
+            raise BindError(
+                "UNKNOWN_OUTPUT", f"There is no output {self.output}.", hint=did_you_mean(str(self.output), CORRECTNESS)
+            )
         if self.overflow not in OVERFLOWS:
             raise BindError(
-                "UNKNOWN_OVERFLOW", f"There is no overflow {self.overflow}.", hint=did_you_mean(self.overflow, OVERFLOWS)
+                "UNKNOWN_OVERFLOW", f"There is no overflow {self.overflow}.", hint=did_you_mean(str(self.overflow), OVERFLOWS)
             )
         for name, number in (("buckets", self.buckets), ("max_state", self.max_state)):
-            if number is not None and number < 1:
-                raise BindError("BAD_SETTING", f"{name} is {number}.", hint=f"Give {name} as a number above zero.")
+            whole = isinstance(number, int) and not isinstance(number, bool)
+            if number is not None and not (whole and number > 0):
+                raise BindError("BAD_SETTING", f"{name} is {number!r}.", hint=f"Give {name} as a whole number above zero.")
         if self.lateness < 0:
             raise BindError("BAD_LATENESS", "The lateness is negative.", hint='Give it as a duration: lateness="10 seconds".')
 
@@ -143,6 +146,7 @@ def event_query(
 ) -> StreamQuery:
     """Return a query of a run; what it needs is added to the projection and to the ways of spreading."""
     refuse_undecidable(plan, options.output)
+    _refuse_lossy(plan, options.overflow)
     layout = stream_layout(plan)
     columns = prepared_columns(plan, layout, dialect)
     if any(schema.tie_break for _, schema in plan.streams):
@@ -153,14 +157,14 @@ def event_query(
     named = dict(shared)
     keys = [*plan.keys, *plan.derived_keys]
     group = spreading.group(keys, together=plan.interleaved or plan.query.limit is not None)
-    make, kind = engine_of(plan, layout)
+    make, kind = engine_of(plan, layout, options.overflow)
     bits = {occurrence.bit for occurrence in plan.bound.occurrences} | {absence.bit for absence in plan.bound.absences}
     required = [named[key] for key in layout.keys[len(plan.keys) :]]
     if layout.attribute is not None:
         required.append(named[layout.attribute])
     return StreamQuery(
         name,
-        fingerprint(to_ceql(plan.query), columns, kind, options.output, str(len(plan.streams))),
+        fingerprint(to_ceql(plan.query), columns, kind, *roles_of(plan)),
         shared,
         named[layout.clock],
         group,
@@ -173,9 +177,16 @@ def event_query(
     )
 
 
-def engine_of(plan: Plan, layout: Layout) -> tuple[Callable[[], StreamEngine], str]:
+def roles_of(plan: Plan) -> list[str]:
+    """Return which columns are time, type and tie-break, and the window in their units: what the SQL of a query does not say."""
+    schemas = [schema for _, schema in plan.streams]
+    roles = [f"{schema.time} {schema.type} {schema.tie_break} {schema.time_unit}" for schema in schemas]
+    return [*roles, repr(plan.window)]
+
+
+def engine_of(plan: Plan, layout: Layout, overflow: str = ERROR) -> tuple[Callable[[], StreamEngine], str]:
     """Return what makes the engine of a plan, and its name."""
-    reason = reorder_reason(plan)
+    reason = reorder_reason(plan, overflow)
     if reason is None:
         return partial(ArrivalStreamEngine, plan, layout), DISORDER
     if plan.choice.disorder:
@@ -187,10 +198,12 @@ def engine_of(plan: Plan, layout: Layout) -> tuple[Callable[[], StreamEngine], s
     return partial(EventStreamEngine, plan, layout), plan.choice.matcher
 
 
-def reorder_reason(plan: Plan) -> str | None:
+def reorder_reason(plan: Plan, overflow: str = ERROR) -> str | None:
     """Return why events must be put in order before they are matched, or None when they are taken as they arrive."""
     if plan.choice.disorder is False:
         return "asked for"
+    if overflow == DROP_OLDEST and plan.bound.absences:
+        return "what is dropped may be an event that NOT forbids, which a late one would have to find"
     return disorder_reason(plan) or arrival_refusal(plan)
 
 
@@ -223,13 +236,28 @@ def refuse_undecidable(plan: Plan, output: str) -> None:
         )
 
 
+def _refuse_lossy(plan: Plan, overflow: str) -> None:
+    """Refuse to drop partial matches where one that is missing lets another one appear."""
+    if overflow != DROP_OLDEST:
+        return
+    compares = plan.query.selector not in (Selector.ALL, Selector.STRICT) or plan.query.limit is not None
+    if compares or plan.query.consumption is not Consumption.NONE or plan.bound.leading:
+        raise BindError(
+            "DROP_NOT_SOUND",
+            "Without its oldest partial matches the query could find what is no match: it has a selector, LIMIT, CONSUME BY or "
+            "NOT at the front.",
+            hint=f'Use overflow="{ERROR}".',
+        )
+
+
 def stream_warnings(plan: Plan, options: StreamOptions) -> list[str]:
     """Return what a user should know before a stream of this plan starts."""
     warnings = []
     window = plan.window
     if window is None and options.max_state is None:
+        whole = "WITHIN" if plan.query.step_window is None else "window of the whole match"
         warnings.append(
-            "The query has no WITHIN, so the state of the stream grows without bound. Add WITHIN with a duration, or max_state."
+            f"The query has no {whole}, so the state of the stream grows without bound. Add WITHIN with a duration, or max_state."
         )
     elif window is not None and window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS):
         warnings.append(

@@ -42,12 +42,41 @@ def needs_of(plan: RowPlan) -> RowNeeds:
     measures = [slot.place.shift for slot in plan.output.slots if isinstance(slot, Cell)]
     return RowNeeds(
         ahead=max([0, *conditions]),
-        before=-min([0, *conditions, *measures]),
+        before=-min([0, *_shifts_before_match(plan), *measures]),
         measured_before=-min([0, *measures]),
         measured_behind=max([0, *measures]),
         counts=bool(plan.programs.counts_matches) or any(isinstance(slot, MatchNumber) for slot in plan.output.slots),
         anchored=plan.automaton.start != plan.automaton.first_start,
     )
+
+
+def _shifts_before_match(plan: RowPlan) -> Iterator[int]:
+    """Yield how far conditions look before the first row of a match: a variable that comes later finds PREV inside of it."""
+    depth = _depths(plan)
+    for bit, condition in enumerate(plan.bits):
+        if condition.program is not None:
+            taking = [depth[position] for position, flag in enumerate(plan.tables.bit.tolist()) if flag == 1 << bit]
+            earliest = min([place for place in taking if place >= 0], default=0)
+            for op, _, _, shift in condition.program.code:
+                if op in (ROW_I, ROW_F):
+                    yield shift + earliest
+    for op, _, _, shift in plan.programs.code.tolist():
+        if op in (ROW_I, ROW_F):
+            yield shift
+
+
+def _depths(plan: RowPlan) -> list[int]:
+    """Return for each position how many rows of a match come before it at the least; -1 where none leads there."""
+    moves = plan.automaton.moves
+    depth = [-1] * len(moves)
+    level = {move for start in (plan.automaton.start, plan.automaton.first_start) for move in start if move >= 0}
+    number = 0
+    while level:
+        for position in level:
+            depth[position] = number
+        level = {move for position in level for move in moves[position] if move >= 0 and depth[move] < 0}
+        number += 1
+    return depth
 
 
 def _condition_shifts(plan: RowPlan) -> Iterator[int]:
@@ -125,8 +154,10 @@ def _refusal(plan: RowPlan, condition: str, message: str, span: Span | None, hin
 
 def stream_warnings(plan: RowPlan) -> tuple[str, ...]:
     """Return what may let the state of a query grow for ever."""
+    if plan.within is not None:
+        return _kept_for_ever(plan)
     silent = plan.partition and any(move >= 0 for moves in plan.automaton.moves for move in moves)
-    if plan.within is not None or not (silent or _has_loop(plan)):
+    if not (silent or _has_loop(plan)):
         return ()
     reason = (
         "its pattern may stay open for ever, so the rows that are held on the stream are not bounded"
@@ -134,6 +165,17 @@ def stream_warnings(plan: RowPlan) -> tuple[str, ...]:
         else "a partition that falls silent inside a match is held on the stream for ever"
     )
     return (f"MATCH_RECOGNIZE has no WITHIN: {reason}. Add WITHIN INTERVAL '1' HOUR behind PATTERN.",)
+
+
+def _kept_for_ever(plan: RowPlan) -> tuple[str, ...]:
+    """Return what WITHIN does not bound."""
+    needs = needs_of(plan)
+    if plan.partition and (needs.ahead or needs.measured_behind):
+        return ("NEXT waits for rows: a partition that falls silent keeps those that are not decided for ever.",)
+    if plan.partition and (needs.counts or needs.anchored or needs.before):
+        what = "MATCH_NUMBER" if needs.counts else "^" if needs.anchored else "PREV of the first row of a match"
+        return (f"{what} makes the stream remember every partition for ever. Leave it out where partitions come and go.",)
+    return ()
 
 
 def _has_loop(plan: RowPlan) -> bool:

@@ -78,8 +78,26 @@ def shown_columns(columns: Sequence[tuple[str, str]], output: str) -> list[str]:
     selected = [f"{sql} AS {DIALECT.quote(name)}" for name, sql in columns]
     if output != EARLY:
         return selected
+    for name, _ in columns:
+        if name.lower() in ("change", "match_id"):
+            raise BindError(
+                "DUPLICATE_COLUMN",
+                f"Early results have a column {name.lower()} of their own.",
+                hint=f"Give yours another name: SELECT ... AS {name}_2.",
+            )
     identity = " || ".join(f"lpad(lower(hex({column})), 16, '0')" for column in (MATCH_HIGH, MATCH_LOW))
     return [f"{CHANGE} AS change", f"{identity} AS match_id", *selected]
+
+
+def refuse_nested(frame: DataFrame, keys: Sequence[str]) -> None:
+    """Refuse keys that hold several values: their nulls cannot be told apart by a hash."""
+    for name in keys:
+        if isinstance(frame.schema[name].dataType, st.ArrayType | st.MapType | st.StructType | st.VariantType):
+            raise BindError(
+                "TYPE_MISMATCH",
+                f"PARTITION BY cannot use {name} on a stream, its type is {frame.schema[name].dataType.simpleString()}.",
+                hint="Partition by a number, text or time; take one out of it in a column of its own.",
+            )
 
 
 def use_rocksdb(session: SparkSession) -> None:

@@ -14,7 +14,7 @@ from eventide.runtime.spark_errors import bad_expression
 from eventide.runtime.stream.job import Group, StreamJob
 from eventide.runtime.stream.planning import Projection, bound_options, event_job, stream_layout, stream_warnings
 from eventide.runtime.stream.processor import BODY
-from eventide.runtime.stream.spark import DIALECT, run_job, selected, shown_columns, tables_of, unpacked
+from eventide.runtime.stream.spark import DIALECT, refuse_nested, run_job, selected, shown_columns, tables_of, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +38,7 @@ def match_stream(merged: DataFrame, plan: Plan, options: Options) -> DataFrame:
     if options.stream is not None:
         for warning in stream_warnings(plan, bound):
             warnings.warn(warning, EventideWarning, stacklevel=4)
+    refuse_nested(merged, [*plan.keys, *plan.derived_keys])
     job, columns = event_job({ONLY: plan}, DIALECT, bound)
     emitted = run_job(merged, job, columns)
     return finished(emitted, ONLY, plan, stage_types(merged, plan, job.queries[0], columns), bound.output)

@@ -10,11 +10,11 @@ from eventide.errors import BindError, EventideWarning
 from eventide.plan.schema import CLOCK_COLUMN, StreamSchema
 from eventide.runtime.rows.prepare import ARRIVAL, RowPreparation
 from eventide.runtime.rows.spark_types import found_schema
-from eventide.runtime.stream.job import StreamJob, StreamQuery
+from eventide.runtime.stream.job import DROP_OLDEST, StreamJob, StreamQuery
 from eventide.runtime.stream.output import ORDERED
 from eventide.runtime.stream.planning import Projection, Spreading, bound_options, fingerprint
 from eventide.runtime.stream.rows import RowStreamEngine, check_streamable, hold_of, stream_warnings
-from eventide.runtime.stream.spark import DIALECT, OBSERVATION, run_job, selected, shown_columns, unpacked
+from eventide.runtime.stream.spark import DIALECT, OBSERVATION, refuse_nested, run_job, selected, shown_columns, unpacked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,6 +33,13 @@ def recognize_stream(frame: DataFrame, plan: RowPlan, options: RowOptions) -> Da
             "max_matches is for tables; a stream has no end at which its matches could be counted.",
             hint="Cap the state with max_state.",
         )
+    if options.stream is not None and options.stream.overflow == DROP_OLDEST:
+        raise BindError(
+            "DROP_NOT_SOUND",
+            "Without its oldest rows a row pattern would find matches that begin later and are none.",
+            hint='Use overflow="error".',
+        )
+    refuse_nested(frame, plan.partition)
     settings = bound_options(options.stream, [StreamSchema(plan.columns, plan.order[0])])
     for warning in stream_warnings(plan) if settings.max_state is None else ():
         warnings.warn(warning, EventideWarning, stacklevel=5)
@@ -66,7 +73,7 @@ def _row_job(
     shared = tuple((name, projection.add(sql)) for name, sql in columns)
     query = StreamQuery(
         "match",
-        fingerprint(repr(plan.query), columns, "rows", settings.output),
+        fingerprint(repr(plan.query), columns, "rows"),
         shared,
         dict(shared)[CLOCK_COLUMN],
         spreading.group(plan.partition, together=False),

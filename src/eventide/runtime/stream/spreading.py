@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.runtime.stream.bucket import ARRIVAL, GROUP
+from eventide.runtime.stream.bucket import ARRIVAL, COUNTED, GROUP
 from eventide.runtime.stream.engine import CHECK, KEY
 from eventide.runtime.stream.packing import pack, unpack
 
@@ -48,6 +48,7 @@ def _packed(job: StreamJob, table: pa.Table, first: int) -> pa.RecordBatch:
     clocks = _clocks(job, table)
     parts: list[pa.Table] = []
     homes: list[npt.NDArray[np.int64]] = []
+    counted_before = np.zeros(table.num_rows, np.bool_)
     hashes = {name for group in job.groups for name in (group.key, group.check) if name is not None}
     for number, group in enumerate(job.groups):
         wanted = np.zeros(table.num_rows, np.bool_)
@@ -62,6 +63,9 @@ def _packed(job: StreamJob, table: pa.Table, first: int) -> pa.RecordBatch:
         chosen = chosen.append_column(KEY, pa.array(keys)).append_column(CHECK, pa.array(checks))
         if len(job.groups) > 1:
             chosen = chosen.append_column(GROUP, pa.array(np.full(chosen.num_rows, number, np.int32)))
+            # An event that goes to several groups is counted in one of them.
+            chosen = chosen.append_column(COUNTED, pa.array(~counted_before[wanted]))
+            counted_before |= wanted
         parts.append(chosen)
     home = np.concatenate(homes)
     order = np.argsort(home, kind="stable")

@@ -13,7 +13,7 @@ from eventide.plan.rewrite import RULES, partition_by_equality
 from eventide.plan.timeouts import opaque_explained, timeout_queries
 from eventide.runtime.prepare import CLOCK, STREAM
 from eventide.runtime.stream.job import StreamJob, StreamQuery
-from eventide.runtime.stream.planning import Projection, Spreading, event_query, fingerprint, stream_layout
+from eventide.runtime.stream.planning import Projection, Spreading, event_query, fingerprint, roles_of, stream_layout
 from eventide.runtime.stream.timeouts import StartEngine, TimeoutStreamEngine
 from eventide.syntax.columns import parse_columns
 
@@ -74,11 +74,11 @@ def timeout_job(
     columns = projection.columns()
     whole = StreamQuery(
         TIMEOUTS,
-        fingerprint(to_ceql(query), columns, TIMEOUTS, str(len(streams))),
+        fingerprint(to_ceql(query), columns, TIMEOUTS, *roles_of(plans[-1])),
         tuple((name, name) for name, _ in columns if not _is_hash(name, spreading)),
         clock,
         parts[0].group,
-        partial(TimeoutStreamEngine, parts, int(window.size)),
+        partial(TimeoutStreamEngine, parts, int(window.size), trailing=bool(plans[-1].trailing)),
         timeouts=True,
     )
     job = StreamJob(

@@ -77,9 +77,11 @@ class _Starts:
 class TimeoutStreamEngine(StreamEngine):
     """Finds the starts whose window is over without a match. `queries` are the prefixes from the shortest, then the whole."""
 
-    def __init__(self, queries: Sequence[StreamQuery], window: int) -> None:
+    def __init__(self, queries: Sequence[StreamQuery], window: int, *, trailing: bool = False) -> None:
         self._queries = tuple(queries)
         self._window = window
+        # Matches with NOT at the end leave their engine in the order of ends, the last ones of a start a window later.
+        self._patience = 2 * window if trailing else window
         self._engines = [query.make_engine() for query in queries]
         self._starts: _Starts | None = None
 
@@ -99,7 +101,7 @@ class TimeoutStreamEngine(StreamEngine):
                 self._starts.learn(
                     table.column(START_ID).to_numpy(), MATCHED if number == last else number, table.column(END).to_numpy()
                 )
-        over = self._starts.clock < watermark - self._window
+        over = self._starts.clock < watermark - self._patience
         ended, self._starts = self._starts.chosen(over), self._starts.chosen(~over)
         late = ended.chosen(ended.reached != MATCHED)
         return [self._result(late)] if len(late.ids) else []
