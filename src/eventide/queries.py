@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from eventide.runtime.stream.job import ERROR
 from eventide.runtime.stream.output import FINAL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from eventide.api import Events
     from eventide.plan.plan import Plan
     from eventide.runtime import Source
@@ -100,7 +99,7 @@ def queries(given: Mapping[str, Any] | str | Path | Any) -> Queries:
 def _entries(given: Any) -> list[tuple[Any, Any, str | None]]:
     if isinstance(given, str | Path):
         given = _registry(Path(given))
-    if hasattr(given, "items"):
+    if isinstance(given, Mapping):  # a DataFrame of Spark Connect says yes to any attribute
         return [(name, text, None) for name, text in given.items()]
     if hasattr(given, "__arrow_c_stream__") or hasattr(given, "collect"):
         return _rows(given)
