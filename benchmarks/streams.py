@@ -100,8 +100,7 @@ def streams(rows: int = BATCH) -> list[Figure]:
     """Measure micro-batches of 100,000 events for few, many and very many keys, and of 200 events for latency."""
     figures = []
     with spark_session() as spark, scratch_folder() as folder:
-        # Each query keeps so many reports; the default forgets the first ones.
-        spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
+        _for_streams(spark)
         for keys in KEYS:
             source = folder / f"events-{keys}"
             write_events(source, keys, BATCHES, rows)
@@ -128,6 +127,13 @@ def streams(rows: int = BATCH) -> list[Figure]:
     return figures
 
 
+def _for_streams(spark: SparkSession) -> None:
+    # Every partition of the state commits in every micro-batch: one for each core is the fastest.
+    spark.conf.set("spark.sql.shuffle.partitions", str(CORES))
+    # Each query keeps so many reports; the default forgets the first ones.
+    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "100000")
+
+
 def latency(spark: SparkSession, folder: Path, rows: int = 200) -> list[Figure]:
     """Measure small micro-batches: a match comes out with the micro-batch that makes it certain."""
     source = folder / "small"
@@ -148,6 +154,7 @@ def against_flink(rows: int = 2_000_000) -> list[Figure]:
         sys.exit("Flink is not installed here.\nHint: make bench-flink")
     figures = []
     with spark_session() as spark, scratch_folder() as folder:
+        _for_streams(spark)
         table = ticks(rows, 1_000)
         source = folder / "ticks.csv"
         write_csv(table, source)
@@ -203,7 +210,7 @@ def _compare(spark: SparkSession, cut: Path, size: int, flink: dict[str, dict[st
 def soak(rows: int = 50_000_000, size: int = 250_000) -> list[Figure]:
     """Push many events through one stream; state, memory and time of the last micro-batches against those of the first."""
     with spark_session() as spark, scratch_folder() as folder:
-        spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "100000")
+        _for_streams(spark)
         source = folder / "events"
         write_events(source, 10_000, rows // size, size)
         frame = read_stream(spark, source)

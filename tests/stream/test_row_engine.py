@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from eventide.errors import BindError, DataError
+from eventide.runtime.stream.output import EarlyOutput
 from eventide.runtime.stream.packing import pack, unpack
 from eventide.runtime.stream.rows import check_streamable, hold_of, stream_warnings
 from stream_rows.checking import Tally, check, make_stream_trial
@@ -332,6 +333,17 @@ def test_a_skip_to_the_first_row_is_an_error_as_in_a_table():
     with pytest.raises(DataError) as error:
         story.step(9)
     assert error.value.condition == "MATCH_RECOGNIZE_SKIP_TO_FIRST_ROW"
+
+
+def test_an_error_that_a_row_to_come_may_avert_ends_no_early_output():
+    story = Story(f"{ONE} AFTER MATCH SKIP TO FIRST B PATTERN (A B?)", "1A7 2B 3C")
+    story.step(0.5, rows=1)
+    with pytest.raises(DataError):
+        story.stream.speculate()
+    assert EarlyOutput().take([], story.stream.engine, 0) == []
+    story.step(0.5, rows=1)
+    [shown] = EarlyOutput().take([], story.stream.engine, 0)
+    assert shown.num_rows == 1
 
 
 def test_the_state_of_another_version_is_refused():

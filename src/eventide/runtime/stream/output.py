@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from eventide.errors import DataError
 from eventide.runtime.stream.engine import END, MATCH_HIGH, MATCH_LOW, NEVER, START
 from eventide.runtime.stream.reorder import OrderKey, sorted_rows
 
@@ -67,7 +68,7 @@ class EarlyOutput(OutputStage):
 
     def take(self, certain: Sequence[pa.Table], engine: StreamEngine, watermark: int) -> list[pa.Table]:  # noqa: ARG002
         """Return the new results with `+`, and those that no longer hold with `-`."""
-        likely = engine.speculate()
+        likely = self._likely(engine)
         current = _joined([*certain, *likely])
         shown = self.held
         self.held = _joined(likely)
@@ -79,6 +80,14 @@ class EarlyOutput(OutputStage):
             fresh = current if shown is None else current.filter(pa.array(~_among(current, shown)))
             changes.append(_marked(fresh, "+"))
         return [table for table in changes if table.num_rows]
+
+    @staticmethod
+    def _likely(engine: StreamEngine) -> list[pa.Table]:
+        """Return what the engine would find; an error of it is as uncertain as a match is, and may never come to be."""
+        try:
+            return engine.speculate()
+        except DataError:
+            return []
 
 
 def make_output(kind: str, hold: int) -> OutputStage:
