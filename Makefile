@@ -43,7 +43,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n $(PROCESSES) -m "not spark and not long"
 else
 test: $(STAMP) java
-	$(BIN)/python -m pytest -n $(PROCESSES) -m "not spark and not long"
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not spark and not long"
 	$(BIN)/python -m pytest -m "spark and not long"
 	EVENTIDE_CONNECT=yes $(BIN)/python -m pytest tests/spark/test_connect.py
 endif

@@ -118,7 +118,7 @@ def test_errors_of_streams_are_raised_by_their_examples(spark, tmp_path):
     stream = spark.readStream.schema(spark.read.parquet(str(tmp_path)).schema).parquet(str(tmp_path))
     for refusal in (item for item in REFUSALS if item.on_stream):
         with pytest.raises(et.EventideError) as caught:
-            et.sql(refusal.example, ticks=stream, output=refusal.output, **dict(refusal.caps))
+            et.sql(refusal.example, ticks=stream, **dict(refusal.settings), **dict(refusal.caps))
         assert caught.value.condition == refusal.condition
         assert caught.value.hint
 

@@ -245,7 +245,8 @@ def merged_schema(streams: Mapping[str, StreamSchema]) -> StreamSchema | None:
     first = next(iter(streams.values()))
     for name, schema in streams.items():
         counts = schema.columns[schema.time] is Kind.INTEGER
-        if counts != (first.columns[first.time] is Kind.INTEGER) or (counts and schema.time_unit != first.time_unit):
+        units = {schema.time_unit, first.time_unit} - {None}
+        if counts != (first.columns[first.time] is Kind.INTEGER) or (counts and len(units) > 1):
             raise BindError(
                 "TIMES_DIFFER",
                 f"The times of {name} are not counted as those of {next(iter(streams))}.",

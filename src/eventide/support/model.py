@@ -55,8 +55,8 @@ class Refusal:
     on_spark: bool = False
     """Whether only Spark raises it."""
     on_stream: bool = False
-    """Whether only a stream raises it; `output` is that of the run."""
-    output: str = "final"
+    """Whether only a stream raises it, under these settings."""
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 def over_ticks(body: str) -> str:

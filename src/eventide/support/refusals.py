@@ -318,7 +318,15 @@ _STREAMS = (
         _pattern("A B"),
         'add WITHIN, or use output="final"',
         on_stream=True,
-        output="ordered",
+        settings=(("output", "ordered"),),
+    ),
+    Refusal(
+        "DROP_NOT_SOUND",
+        'on a stream, overflow="drop_oldest"',
+        _pattern("A B"),
+        'use overflow="error"',
+        on_stream=True,
+        settings=(("overflow", "drop_oldest"),),
     ),
     Refusal(
         "ONLY_ON_TABLES",
