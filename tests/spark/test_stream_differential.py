@@ -23,8 +23,8 @@ from stream_rows.checking import BLANK, assert_same, make_stream, make_stream_tr
 from stream_rows.running import plan_of
 
 OUTPUTS = ("final", "ordered", "early")
-TRIALS = 6
-CLAUSES = 5
+TRIALS = 3
+CLAUSES = 2
 STREAMS_OF_A_TABLE = 25
 PIECES = 3
 FEWEST_ROWS = 10

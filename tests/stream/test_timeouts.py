@@ -26,7 +26,7 @@ from eventide.runtime.stream.timeouts import LAST_STEP, REACHED
 from stream.driving import Run
 from stream.test_event_engine import disordered, pieces, tables_of
 
-BATCHES = 6
+BATCHES = 3
 QUERIES_OF_A_BATCH = 12
 STREAMS_OF_A_TABLE = 12
 FEWEST_TIMEOUTS = 100
