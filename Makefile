@@ -50,6 +50,7 @@ endif
 
 test-long: $(STAMP) java
 	$(BIN)/python -m pytest -n $(PROCESSES) -m "long and not spark" --timeout 3600
+	$(BIN)/python -m pytest -m "long and spark" --timeout 3600
 
 # EVENTIDE_SEED=7 kills at other moments.
 crash: $(STAMP) java

@@ -39,6 +39,11 @@ CLAUSE = """SELECT * FROM ticks MATCH_RECOGNIZE (
 OUTPUTS = ("final", "ordered", "early")
 
 
+def some_of(kinds: dict, *usual: str) -> list:
+    """Return all kinds as parameters; those that are not usual are left to the long run."""
+    return [pytest.param(kind, marks=() if kind in usual else pytest.mark.long) for kind in kinds]
+
+
 def made_events(seed: int = 1, size: int = 240, keys: int = 5) -> list[dict]:
     """Return events in an order of arrival in which none is later than the lateness."""
     rng = Random(seed)
@@ -504,7 +509,7 @@ TIMES = {
 
 
 @pytest.mark.connect
-@pytest.mark.parametrize("kind", TIMES)
+@pytest.mark.parametrize("kind", some_of(TIMES, "timestamp without a zone", "milliseconds"))
 def test_times_of_all_kinds_mean_the_same_as_in_a_table_in_any_time_zone(spark, tmp_path, sink, kind):
     column, moment, window, roles = TIMES[kind]
     schema = schema_with(ts=column)
@@ -528,7 +533,7 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("kind", KEYS)
+@pytest.mark.parametrize("kind", some_of(KEYS, "text", "doubles"))
 def test_keys_of_all_kinds_are_those_of_a_table(spark, tmp_path, sink, kind):
     column, keys = KEYS[kind]
     schema = schema_with(k=column)
