@@ -182,7 +182,7 @@ def run_flink(source: Path, folder: Path) -> dict[str, dict[str, float]]:
 def _within(sql: str, *, flink: bool) -> str:
     """Add WITHIN, which bounds the state; Flink leaves out the distance itself."""
     # Times are whole seconds, so that a second more is the same window there.
-    window = "INTERVAL '601' SECOND" if flink else "INTERVAL '600' SECOND"
+    window = "INTERVAL '601' SECOND(3)" if flink else "INTERVAL '600' SECOND"
     return sql.replace(") DEFINE", f") WITHIN {window} DEFINE")
 
 
