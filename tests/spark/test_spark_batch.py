@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 import eventide as et
 from eventide.plan.plan import make_plan
 from eventide.runtime.spark_batch import distribute
+from spark.streaming import configured
 
 pytestmark = pytest.mark.connect
 SIZE = 3_000
@@ -192,3 +194,15 @@ def test_several_streams_are_merged_in_the_order_of_time(spark):
     expected = sorted(map(plain, query.match(S1=given(first), S2=given(others)).to_pylist()))
     found = query.match(S1=given(as_frame(spark, first)), S2=given(as_frame(spark, others))).collect()
     assert sorted(plain(row.asDict(recursive=True)) for row in found) == expected
+
+
+def test_times_without_a_zone_keep_their_order_where_the_zone_of_the_session_has_no_such_hour(spark):
+    # In Berlin the clocks went from 02:00 to 03:00 that night, so that 02:30 read there would be 03:30.
+    rows = [("A", datetime(2026, 3, 29, 2, 30)), ("B", datetime(2026, 3, 29, 3, 10))]  # noqa: DTZ001 - without a zone
+    with configured(spark, spark__sql__session__timeZone="Europe/Berlin"):
+        frame = spark.createDataFrame(rows, "kind string, ts timestamp_ntz")
+        apart = "b.ts - a.ts = INTERVAL 40 MINUTES"
+        found = et.query(f"SELECT match_end WHERE A AS a ; B AS b FILTER {apart} WITHIN 40 minutes").match(
+            et.events(frame, time="ts", type="kind")
+        )
+        assert [row.match_end for row in found.collect()] == [datetime(2026, 3, 29, 3, 10)]  # noqa: DTZ001

@@ -97,7 +97,11 @@ class SparkDialect(Dialect):
         """Return an expression for a time as microseconds since 1970."""
         if kind is Kind.DATE:
             return f"CAST(unix_date({sql}) AS BIGINT) * 86400000000"
-        return f"unix_micros(CAST({sql} AS TIMESTAMP))"
+        # A time without a zone has no moment that the session's zone could give it: in the hour that clocks go through twice, the
+        # order would be lost. Spark folds the CASE away.
+        since = f"CAST({sql} AS TIMESTAMP_NTZ) - TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+        local = f"CAST(CAST(CAST({since} AS INTERVAL SECOND) AS DECIMAL(18, 6)) * 1000000 AS BIGINT)"
+        return f"CASE typeof({sql}) WHEN 'timestamp_ntz' THEN {local} ELSE unix_micros(CAST({sql} AS TIMESTAMP)) END"
 
     def key_hash(self, columns: Sequence[str], salt: int) -> str:
         """Return an expression for 64 bits that stand for the values of columns; null is a value."""

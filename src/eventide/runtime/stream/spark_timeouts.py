@@ -70,11 +70,11 @@ def _moment(clock: str, kind: st.DataType) -> str:
     """Return a clock as a moment; a window may end in the middle of a day."""
     if isinstance(kind, st.IntegralType):
         return clock
-    if isinstance(kind, st.DateType):
-        rest = f"make_dt_interval(0, 0, 0, CAST(pmod({clock}, {DAY}) AS DECIMAL(18, 6)) / 1000000)"
-        return f"CAST(date_from_unix_date(CAST(floor({clock} / {DAY}) AS INT)) AS TIMESTAMP_NTZ) + {rest}"
-    moment = f"timestamp_micros({clock})"
-    return f"CAST({moment} AS TIMESTAMP_NTZ)" if isinstance(kind, st.TimestampNTZType) else moment
+    if isinstance(kind, st.TimestampType):
+        return f"timestamp_micros({clock})"
+    # Dates and times without a zone count from midnight of their own calendar, whatever the session's zone is.
+    rest = f"make_dt_interval(0, 0, 0, CAST(pmod({clock}, {DAY}) AS DECIMAL(18, 6)) / 1000000)"
+    return f"CAST(date_from_unix_date(CAST(floor({clock} / {DAY}) AS INT)) AS TIMESTAMP_NTZ) + {rest}"
 
 
 def _texts(texts: Sequence[str]) -> str:
