@@ -206,3 +206,34 @@ def test_times_without_a_zone_keep_their_order_where_the_zone_of_the_session_has
             et.events(frame, time="ts", type="kind")
         )
         assert [row.match_end for row in found.collect()] == [datetime(2026, 3, 29, 3, 10)]  # noqa: DTZ001
+
+
+OVERDUE = [
+    "SELECT * WHERE A ; B+ AS b ; C PARTITION BY key WITHIN 40",
+    "SELECT * WHERE A AS a ; NOT D ; B AS b ; C AS c FILTER a.x < b.x AND b.x < c.x PARTITION BY key WITHIN 60",
+    "SELECT * WHERE A ; B ; NOT C WITHIN 9",
+]
+
+
+@pytest.mark.parametrize("text", OVERDUE)
+def test_what_times_out_on_spark_times_out_embedded(spark, text):
+    table = trades(seed=5, size=600)
+    table = table.set_column(3, "key", pa.array([None if key == 3 else key for key in table["key"].to_pylist()], pa.int64()))
+    expected = et.query(text).timeouts(given(table))
+    produced = et.query(text).timeouts(given(spark.createDataFrame(table)))
+    assert produced.columns == expected.column_names
+    rows = sorted((plain(row.asDict()) for row in produced.collect()), key=repr)
+    assert rows == sorted(map(plain, expected.to_pylist()), key=repr)
+    assert len(rows) > 20
+
+
+def test_times_that_run_out_are_moments_of_the_events_own_calendar(spark):
+    rows = [("A", datetime(2026, 3, 29, 1, 50)), ("A", datetime(2026, 3, 30, 0, 0))]  # noqa: DTZ001 - without a zone
+    with configured(spark, spark__sql__session__timeZone="Europe/Berlin"):
+        frame = spark.createDataFrame(rows, "kind string, ts timestamp_ntz")
+        overdue = et.query("SELECT * WHERE A ; B WITHIN 40 minutes")
+        found = overdue.timeouts(et.events(frame, time="ts", type="kind")).orderBy("match_start").collect()
+        days = frame.selectExpr("kind", "CAST(ts AS DATE) AS ts")
+        of_days = overdue.timeouts(et.events(days, time="ts", type="kind")).orderBy("match_start").collect()
+    assert [row.expired_at for row in found] == [datetime(2026, 3, 29, 2, 30), datetime(2026, 3, 30, 0, 40)]  # noqa: DTZ001
+    assert [row.expired_at for row in of_days] == [datetime(2026, 3, 29, 0, 40), datetime(2026, 3, 30, 0, 40)]  # noqa: DTZ001

@@ -16,7 +16,7 @@ from pyspark.sql import types as st
 
 from eventide.errors import BindError, EventideWarning
 from eventide.pattern import Consumption, Selector, WindowUnit
-from eventide.plan.output import Slot, SlotKind
+from eventide.plan.output import TIME_COLUMN, Slot, SlotKind
 from eventide.plan.schema import Kind
 from eventide.runtime.counting import APPROXIMATE, MATCHES, CountStage
 from eventide.runtime.prepare import (
@@ -159,16 +159,21 @@ class SparkSource(Source):
         return match_stream(self.all_events(None), plan, options)
 
     def find_timeouts(self, plan: Plan, settings: StreamSettings) -> DataFrame:
-        """Return the partial matches of a stream that timed out."""
+        """Return the partial matches that timed out."""
         if not self.streaming:
-            raise BindError(
-                "TIMEOUTS_NOT_ON_SPARK",
-                "Time-outs are found on streams and on Arrow data.",
-                hint="Give the data as Arrow, as in et.events(frame.toArrow(), ...), or as a stream.",
-            )
+            return self._table_timeouts(plan)
         from eventide.runtime.stream.spark_timeouts import timeout_stream  # noqa: PLC0415 - batch runs need none of it
 
         return timeout_stream(self.all_events(None), plan, self.describe, settings)
+
+    def _table_timeouts(self, plan: Plan) -> DataFrame:
+        from eventide.runtime.spark_timeouts import timeout_table  # noqa: PLC0415 - other runs need none of it
+
+        def matches(part: Plan) -> DataFrame:
+            distribution = distribute(part, None, self._default_slices())
+            return self._finish(part, self._found(part, Options(), distribution))
+
+        return timeout_table(plan, self.describe, self.all_events().schema[TIME_COLUMN].dataType, matches)
 
     def match_all(self, plans: Mapping[str, Plan], options: Options) -> DataFrame:
         """Run several plans over these events: a stream in one pass, a table once for each."""

@@ -1,4 +1,4 @@
-"""Timed-out partial matches of Arrow data: the events from which each prefix has a match, put together by DuckDB."""
+"""Timed-out partial matches of tables: the events from which each prefix has a match, put together by the relational engine."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from eventide.runtime.duck import DIALECT
 from eventide.runtime.prepare import ARRIVAL, ORDER, STREAM
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from eventide.plan.plan import Describe, Plan
     from eventide.plan.timeouts import TimeoutQueries
 
@@ -41,12 +43,17 @@ def timeout_plans(plan: Plan, describe: Describe) -> tuple[TimeoutQueries, list[
     return asked, [identified(one) for one in plans]
 
 
-def identified(plan: Plan) -> Plan:
-    """Return a plan whose result tells the first event of each match by its identity, and when the match ends."""
-    payload = [exp.column(exp.to_identifier(name, quoted=True)) for name in (*IDENTITY, TIME_COLUMN)]
-    slots = [Slot(SlotKind.START, None, number) for number in range(len(IDENTITY))]
-    slots.append(Slot(SlotKind.END, None, len(IDENTITY)))
-    columns = [OutputColumn(name, slot_column(number)) for number, name in enumerate((*IDENTITY, MATCH_END))]
+def identified(plan: Plan, carried: Sequence[tuple[str, str]] = ()) -> Plan:
+    """Return a plan whose result tells the first event of each match by its identity, and when the match ends.
+
+    `carried` are further columns of the result with the columns of the first event that they show.
+    """
+    of_start = [*((name, name) for name in IDENTITY), *carried]
+    payload = [exp.column(exp.to_identifier(name, quoted=True)) for name in (*(column for _, column in of_start), TIME_COLUMN)]
+    slots = [Slot(SlotKind.START, None, number) for number in range(len(of_start))]
+    slots.append(Slot(SlotKind.END, None, len(of_start)))
+    names = [*(name for name, _ in of_start), MATCH_END]
+    columns = [OutputColumn(name, slot_column(number)) for number, name in enumerate(names)]
     return replace(plan, output=OutputPlan(slots, columns, list(payload), needs=plan.output.needs))
 
 
