@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PYTHON ?=
 # SPARK=no leaves out the tests that need Java.
 SPARK ?= yes
-# Processes for the tests without Spark; those that share the Spark session run behind them in one.
+# Processes for the tests; those with Spark run behind the others, a file in one process, which has a Spark session of its own.
 PROCESSES ?= 2
 # How often make crash kills the streams.
 KILLS ?= 50
@@ -44,7 +44,7 @@ test: $(STAMP)
 else
 test: $(STAMP) java
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not spark and not long"
-	$(BIN)/python -m pytest -m "spark and not long"
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "spark and not long"
 	EVENTIDE_CONNECT=yes $(BIN)/python -m pytest tests/spark/test_connect.py
 endif
 

@@ -264,7 +264,7 @@ def test_another_number_of_shuffle_partitions_is_harmless(spark, stream, sink):
     assert comparable(sink.rows()) == of_table(QUERIES["ceql"], rows + END)
 
 
-@pytest.mark.parametrize("output", ["final", "early"])
+@pytest.mark.parametrize("output", ["final", pytest.param("early", marks=pytest.mark.long)])
 def test_another_time_zone_of_the_session_is_harmless(spark, ticks, sink, output):
     query = "SELECT a, b.ts AS ended WHERE A AS a ; B AS b ; NOT C PARTITION BY k WITHIN 20 seconds"
     rows = timed(made_events(seed=18, size=100))
