@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from eventide.match.recompute.comparisons import Side, predicates_of
+from eventide.match.recompute.words import words_for
 from eventide.match.recompute.zorder import BOX_ROWS, HIGH, LOW, interleave
 
 FULL = np.iinfo(np.uint64).max
@@ -41,3 +43,39 @@ def inside(points, box):
 def address(point):
     """Return the true Z address of a point."""
     return interleave([int(coordinate) for coordinate in point])
+
+
+def random_side(rng, count, coordinates, *, ordered=True, nulls=0.1):
+    """Draw events of a join: rows with gaps and repeats, few or many values, some of them null."""
+    rows = rng.integers(0, max(2 * count, 1), count)
+    most = rng.choice([2, 5, 40, FULL])
+    value = rng.integers(0, most, (coordinates, count), np.uint64)
+    valid = (rng.random((coordinates, count)) >= nulls).astype(np.uint8)
+    return Side(np.sort(rows) if ordered else rows, value, valid)
+
+
+def random_predicates(rng, coordinates, most=4):
+    """Draw predicates, perhaps none."""
+    return predicates_of([tuple(rng.integers(0, [coordinates, 5, coordinates])) for _ in range(rng.integers(0, most + 1))])
+
+
+def joined(outer, inner, predicates):
+    """Return which pairs join, by the definition, as a table of booleans."""
+    table = outer.row[:, None] < inner.row[None, :]
+    for left, operator, right in zip(*predicates, strict=True):
+        compare = [np.less, np.less_equal, np.greater, np.greater_equal, np.equal][operator]
+        table &= compare(outer.value[left][:, None], inner.value[right][None, :])
+        table &= (outer.valid[left][:, None] & inner.valid[right][None, :]).astype(bool)
+    return table
+
+
+def unpacked(bits, count):
+    """Return rows of bits as a table of booleans, and assert that no bit is set behind the last event."""
+    table = np.unpackbits(np.ascontiguousarray(bits).view(np.uint8), axis=1, bitorder="little").astype(bool)
+    assert not table[:, count:].any()
+    return table[:, :count]
+
+
+def dirty_bits(outer, inner):
+    """Return room for the answer of a join, full of what an earlier join may have left."""
+    return np.full((len(outer.row), words_for(len(inner.row))), 0xDEADBEEF12345678, np.uint64)

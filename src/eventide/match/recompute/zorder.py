@@ -243,3 +243,29 @@ def next_in(keys, key, box):
             kept |= ONE << np.uint64(flip_place)
         box[FOUND, dimension] = max(kept, box[LOW, dimension])
     return True
+
+
+@kernel
+def z_order(points):
+    """Return the indices of points in Z order, equal points as they were: a merge sort that compares and never interleaves."""
+    count = points.shape[0]
+    order = np.arange(count)
+    merged = np.empty(count, np.int64)
+    width = 1
+    while width < count:
+        for begin in range(0, count, 2 * width):
+            left, middle, end = begin, min(begin + width, count), min(begin + 2 * width, count)
+            right = middle
+            for place in range(begin, end):
+                take_left = left < middle
+                if take_left and right < end:
+                    take_left = compare(points, order[left], points, order[right]) <= 0
+                if take_left:
+                    merged[place] = order[left]
+                    left += 1
+                else:
+                    merged[place] = order[right]
+                    right += 1
+        order, merged = merged, order
+        width *= 2
+    return order
