@@ -423,10 +423,10 @@ def in_box(keys, key, box):
 
 
 @kernel
-def scan_box(forest, tree, box, rows, begin, keep):
+def scan_box(forest, tree, box, entries, begin, keep):
     """Find the events of a tree in a box, in Z order, jumping over what lies outside; returns their number.
 
-    With `keep` their rows are written to `rows` from `begin` on, which must have room for them.
+    With `keep` their places in the arena are written to `entries` from `begin` on, which must have room for them.
     """
     capacity = forest.row.shape[0] // forest.size.shape[0]
     found = 0
@@ -444,7 +444,7 @@ def scan_box(forest, tree, box, rows, begin, keep):
         forest.meta[TOUCHED] += 1
         if in_box(forest.key, entry, box):
             if keep:
-                rows[begin + found] = forest.row[entry]
+                entries[begin + found] = entry
             found += 1
             place += 1
             continue
@@ -461,7 +461,10 @@ def scan_box(forest, tree, box, rows, begin, keep):
 @kernel
 def rows_in_box(forest, tree, box, rows):
     """Write the rows of the events in a box, in Z order, and return their number; `rows` must have room for them."""
-    return scan_box(forest, tree, box, rows, 0, True)
+    found = scan_box(forest, tree, box, rows, 0, True)
+    for index in range(found):
+        rows[index] = forest.row[rows[index]]
+    return found
 
 
 @kernel
