@@ -20,11 +20,17 @@ from eventide.match.recompute.comparisons import (
 )
 from eventide.match.recompute.encoding import HIGHEST, LOWEST
 from eventide.match.recompute.joins import COMPARED, REUSED, hybrid_join, nested_loop_join, new_counters, renumber
+from eventide.match.recompute.sweep_join import sorted_orders, sweep_join
 from eventide.match.recompute.words import words_for
 from eventide.match.recompute.zorder import HIGH, LOW
 from match.recompute.points import dirty_bits, joined, random_predicates, random_side, unpacked
 
-JOINS = [nested_loop_join, hybrid_join]
+
+def sorting_sweep_join(outer, inner, predicates, bits, counters):
+    sweep_join(outer, inner, predicates, sorted_orders(inner, predicates.inner), bits, counters)
+
+
+JOINS = [nested_loop_join, hybrid_join, sorting_sweep_join]
 
 
 def run(join, outer, inner, predicates):
@@ -140,6 +146,12 @@ def test_rising_outer_values_are_compared_little():
     _, counters = run(hybrid_join, outer, inner, predicates_of([(0, LESS, 0)]))
     # Only the last event and the step from no pair to all pairs are compared.
     assert counters[COMPARED] < 0.51 * count * count
+
+
+def test_the_sweep_compares_no_pairs():
+    rng = np.random.default_rng(9)
+    _, counters = run(sorting_sweep_join, random_side(rng, 100, 2), random_side(rng, 100, 2), random_predicates(rng, 2))
+    assert counters[COMPARED] == 0
 
 
 def test_renumbering_moves_every_bit():
