@@ -15,12 +15,16 @@ from eventide.pattern.model import (
     Event,
     Filtered,
     Gap,
+    Grouping,
+    GroupUnit,
     Name,
     Named,
+    Ordering,
     OutputItem,
     Pattern,
     Query,
     Repeat,
+    Sample,
     Selector,
     Sequence,
     Strategy,
@@ -82,6 +86,12 @@ WINDOWS = st.one_of(
         NAMES,
     ),
 )
+SCORES = st.sampled_from(["SUM(A.x)", "2 * COUNT(x) - y1.z"]).map(parse_expression)
+GROUPINGS = st.sampled_from(GroupUnit).map(Grouping) | st.builds(
+    Grouping,
+    st.just(GroupUnit.WINDOW),
+    st.builds(Window, st.sampled_from([WindowUnit.DURATION, WindowUnit.TIME_UNITS]), st.integers(1, 10**12)),
+)
 STEP_WINDOWS = st.builds(Window, st.sampled_from([WindowUnit.DURATION, WindowUnit.TIME_UNITS]), st.integers(0, 10**15))
 ITEMS = st.builds(
     OutputItem,
@@ -102,6 +112,9 @@ QUERIES = st.builds(
     step_window=st.none() | STEP_WINDOWS,
     consumption=st.sampled_from(Consumption),
     limit=st.none() | st.integers(0, 10**9),
+    group_by=st.none() | GROUPINGS,
+    order_by=st.none() | st.builds(Ordering, SCORES, st.booleans()),
+    sample=st.none() | st.builds(Sample, st.integers(0, 10**9), st.none() | st.integers(0, 10**9)),
 )
 
 

@@ -9,12 +9,16 @@ from eventide.pattern.model import (
     Expression,
     Filtered,
     Gap,
+    Grouping,
+    GroupUnit,
     Name,
     Named,
+    Ordering,
     OutputItem,
     Pattern,
     Query,
     Repeat,
+    Sample,
     Selector,
     Sequence,
     Strategy,
@@ -26,6 +30,7 @@ from eventide.pattern.model import (
 )
 
 __all__ = [
-    "Absence", "Both", "Consumption", "Either", "Event", "Expression", "Filtered", "Gap", "Name", "Named", "OutputItem",
-    "Pattern", "Query", "Repeat", "Selector", "Sequence", "Strategy", "Window", "WindowUnit", "absences", "children", "walk",
+    "Absence", "Both", "Consumption", "Either", "Event", "Expression", "Filtered", "Gap", "GroupUnit", "Grouping", "Name",
+    "Named", "Ordering", "OutputItem", "Pattern", "Query", "Repeat", "Sample", "Selector", "Sequence", "Strategy", "Window",
+    "WindowUnit", "absences", "children", "walk",
 ]  # fmt: skip

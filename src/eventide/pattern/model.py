@@ -191,6 +191,41 @@ class Name:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+class GroupUnit(Enum):
+    """Which matches one row of aggregates is about: those of a partition, of an end event, or that end in a window."""
+
+    PARTITION = "partition"
+    END = "end"
+    WINDOW = "window"
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """GROUP BY: the output aggregates over all matches of each group; `size` of a window None is the SLIDE of WITHIN."""
+
+    unit: GroupUnit
+    size: Window | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """ORDER BY: the score by which LIMIT chooses matches."""
+
+    score: Expression
+    descending: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """SAMPLE: so many matches drawn at random; the same seed draws the same ones."""
+
+    size: int
+    seed: int | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A whole query. `output` None is `SELECT *`; `streams` empty takes the one stream that is given.
@@ -207,6 +242,9 @@ class Query:
     step_window: Window | None = None
     consumption: Consumption = Consumption.NONE
     limit: int | None = None
+    group_by: Grouping | None = None
+    order_by: Ordering | None = None
+    sample: Sample | None = None
     text: str = field(default="", compare=False, repr=False)
     language: str = field(default="builder", compare=False)
 

@@ -16,6 +16,7 @@ from eventide.pattern.model import (
     Either,
     Event,
     Filtered,
+    Grouping,
     Named,
     Pattern,
     Query,
@@ -72,8 +73,7 @@ def to_ceql(query: Query) -> str:
         lines.append("WITHIN " + ", ".join(windows))
     if query.consumption is not Consumption.NONE:
         lines.append(f"CONSUME BY {query.consumption.name}")
-    if query.limit is not None:
-        lines.append(f"LIMIT {query.limit}")
+    lines.extend(_result_lines(query))
     return "\n".join(lines)
 
 
@@ -135,6 +135,16 @@ def window_to_ceql(window: Window) -> str:
             return _duration(window.size) + (f" SLIDE {_duration(window.slide)}" if window.slide is not None else "")
 
 
+def grouping_to_ceql(grouping: Grouping) -> str:
+    """Return what stands behind GROUP BY.
+
+    >>> from eventide.pattern.model import Grouping, GroupUnit, Window, WindowUnit
+    >>> grouping_to_ceql(Grouping(GroupUnit.WINDOW, Window(WindowUnit.DURATION, 60_000_000)))
+    'WINDOW 1 minute'
+    """
+    return grouping.unit.name + ("" if grouping.size is None else f" {window_to_ceql(grouping.size)}")
+
+
 def quote_name(name: str) -> str:
     """Return a name with backticks where CEQL needs them.
 
@@ -159,6 +169,20 @@ def _select_line(query: Query) -> str:
         return f"SELECT {selector}*"
     items = [item.expression.sql + (f" AS {quote_name(item.alias)}" if item.alias is not None else "") for item in query.output]
     return f"SELECT {selector}" + ", ".join(items)
+
+
+def _result_lines(query: Query) -> list[str]:
+    lines = []
+    if query.group_by is not None:
+        lines.append(f"GROUP BY {grouping_to_ceql(query.group_by)}")
+    if query.order_by is not None:
+        lines.append(f"ORDER BY {query.order_by.score.sql} {'DESC' if query.order_by.descending else 'ASC'}")
+    if query.limit is not None:
+        lines.append(f"LIMIT {query.limit}")
+    if query.sample is not None:
+        seed = "" if query.sample.seed is None else f" SEED {query.sample.seed}"
+        lines.append(f"SAMPLE {query.sample.size}{seed}")
+    return lines
 
 
 def _operand(pattern: Pattern) -> str:

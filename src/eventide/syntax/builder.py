@@ -11,7 +11,7 @@ WITHIN 30 minutes
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sqlglot import exp
 
@@ -30,6 +30,7 @@ from eventide.pattern.model import (
     Pattern,
     Query,
     Repeat,
+    Sample,
     Selector,
     Sequence,
     Strategy,
@@ -40,15 +41,18 @@ from eventide.pattern.printing import to_ceql
 from eventide.syntax.ceql import parse_ceql
 from eventide.syntax.columns import parse_columns
 from eventide.syntax.expressions import expression_from_tree, parse_condition
+from eventide.syntax.grammar import errors_in
+from eventide.syntax.results import parse_grouping, parse_ordering, parse_sample
 from eventide.syntax.sequences import build_absence, build_repeat, build_sequence, finished
 from eventide.syntax.sugar import make_identifier, unqualified_columns
 from eventide.syntax.windows import parse_window
 from eventide.syntax.within import Within, parse_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 StrategyName = Literal["any", "next", "strict"]
+Clause = TypeVar("Clause")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,10 +227,15 @@ def query(
     between_steps: str | int | None = None,
     consume_by: str = "none",
     limit: int | None = None,
+    group_by: str | None = None,
+    order_by: str | None = None,
+    sample: int | None = None,
+    seed: int | None = None,
 ) -> Query:
     """Make a query of a pattern; the strings are those of the CEQL clauses.
 
-    `within` bounds the whole match, `between_steps` the distance of neighbouring events.
+    `within` bounds the whole match, `between_steps` the distance of neighbouring events. `group_by` ("partition", "end",
+    "window 5 minutes"), `order_by` with `limit`, and `sample` with `seed` ask for results over all matches.
 
     >>> query(event("A") >> event("B"), select=["A.x AS first", "COUNT(B) AS n"], within="100 events").window.size
     100
@@ -248,6 +257,9 @@ def query(
             step_window=windows.step_window,
             consumption=Consumption[_known(consume_by, {item.name: item.name for item in Consumption}, "UNEXPECTED_TOKEN")],
             limit=limit,
+            group_by=None if group_by is None else _read(parse_grouping, group_by),
+            order_by=None if order_by is None else _read(parse_ordering, order_by),
+            sample=_sample(sample, seed),
         )
     )
     return _with_text(built)
@@ -336,6 +348,21 @@ def _output(select: list[str] | str | None) -> tuple[OutputItem, ...] | None:
         return None
     texts = [select] if isinstance(select, str) else select
     return tuple(item for text in texts for item in parse_columns(text))
+
+
+def _read(reader: Callable[[str], Clause], text: str) -> Clause:
+    if not text.strip():
+        raise ParseError("UNEXPECTED_END", "An empty text says nothing.", hint="Leave it out.")
+    with errors_in(text):
+        return reader(text)
+
+
+def _sample(size: int | None, seed: int | None) -> Sample | None:
+    if size is None:
+        if seed is not None:
+            raise ParseError("BAD_SAMPLE", "A seed needs a sample.", hint="Pass sample=10, seed=7.")
+        return None
+    return _read(parse_sample, str(size) if seed is None else f"{size} SEED {seed}")
 
 
 def _within(within: str | int | None, slide: str | int | None, between_steps: str | int | None) -> Within:

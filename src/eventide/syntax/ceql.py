@@ -1,4 +1,4 @@
-"""CEQL: SELECT, FROM, WHERE, FILTER, PARTITION BY, WITHIN, CONSUME BY, LIMIT, in this order.
+"""CEQL: SELECT, FROM, WHERE, FILTER, PARTITION BY, WITHIN, CONSUME BY, GROUP BY, ORDER BY, LIMIT, SAMPLE, in this order.
 
 Only SELECT and WHERE are needed; FILTER may come several times. Comments are `-- ...` and `/* ... */`, names with odd
 characters go in backticks, keywords may be written in any case.
@@ -33,12 +33,15 @@ from eventide.pattern.model import (
     Either,
     Event,
     Filtered,
+    Grouping,
     Name,
     Named,
+    Ordering,
     OutputItem,
     Pattern,
     Query,
     Repeat,
+    Sample,
     Selector,
     Sequence,
     Strategy,
@@ -48,6 +51,7 @@ from eventide.syntax.clauses import misspelt_clause
 from eventide.syntax.columns import build_column
 from eventide.syntax.expressions import parse_condition
 from eventide.syntax.grammar import errors_in, load_grammar, run_grammar
+from eventide.syntax.results import parse_grouping, parse_ordering, parse_sample
 from eventide.syntax.sequences import build_absence, build_repeat, build_sequence, covering, finished, not_position, positive
 from eventide.syntax.tokens import bare_name, span_of, tokenize
 from eventide.syntax.windows import parse_whole_number
@@ -145,6 +149,15 @@ class _Builder(Transformer[Token, Any]):
 
     def limit(self, children: list[Token]) -> tuple[str, int]:
         return "limit", parse_whole_number(children[1], "BAD_LIMIT", "LIMIT", "Write LIMIT 10.")
+
+    def group_by(self, children: list[Token]) -> tuple[str, Grouping]:
+        return "group_by", parse_grouping(children[1].value, children[1].start_pos or 0)
+
+    def order_by(self, children: list[Token]) -> tuple[str, Ordering]:
+        return "order_by", parse_ordering(children[1].value, children[1].start_pos or 0)
+
+    def sample(self, children: list[Token]) -> tuple[str, Sample]:
+        return "sample", parse_sample(children[1].value, children[1].start_pos or 0)
 
     def disjunction(self, children: list[Any]) -> Either:
         parts = tuple(positive(child) for child in children if not isinstance(child, Token))

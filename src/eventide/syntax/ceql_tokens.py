@@ -17,7 +17,8 @@ from eventide.syntax.tokens import depth_change, is_word, span_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-CLAUSES = ("SELECT", "FROM", "WHERE", "FILTER", "PARTITION_BY", "WITHIN", "CONSUME_BY", "LIMIT")
+CLAUSES = ("SELECT", "FROM", "WHERE", "FILTER", "PARTITION_BY", "WITHIN", "CONSUME_BY", "GROUP_BY", "ORDER_BY", "LIMIT", "SAMPLE")
+_SLICED = {"FILTER": "CONDITION", "WITHIN": "WINDOW", "GROUP_BY": "GROUPING", "ORDER_BY": "ORDERING", "SAMPLE": "SAMPLING"}
 _PATTERN_WORDS = ("AND", "OR", "NOT", "AS", "FILTER")
 
 
@@ -52,10 +53,8 @@ def _clause_tokens(clause: Clause, text: str) -> Iterator[Token]:
             else:
                 _check_selector(body)
             yield from column_tokens(body, text)
-        case "FILTER" if body:
-            yield slice_token("CONDITION", body, text)
-        case "WITHIN" if body:
-            yield slice_token("WINDOW", body, text)
+        case keyword if keyword in _SLICED and body:
+            yield slice_token(_SLICED[keyword], body, text)
         case "WHERE":
             yield from _pattern_tokens(body, text)
         case "LIMIT" if body and body[0].value == "-":

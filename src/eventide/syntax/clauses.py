@@ -37,8 +37,9 @@ _SQL_OPERATORS = (
 )
 _OPERATOR_WORDS = frozenset((*_SQL_OPERATORS, "DISTINCT", "BY", "SELECT", "FROM", "WHERE", "FILTER"))
 _FOREIGN = {
-    "GROUP": "Write PARTITION BY.",
-    "ORDER": "Remove it: events are always in the order of their time.",
+    "GROUP": "Write GROUP BY PARTITION, GROUP BY END or GROUP BY WINDOW 5 minutes.",
+    "ORDER": "Write ORDER BY SUM(b.x) DESC LIMIT 10; events are always in the order of their time.",
+    "SAMPLE": "Write SAMPLE 10, or SAMPLE 10 SEED 7.",
     "HAVING": "Write FILTER.",
     "WINDOW": "Write WITHIN.",
     "DEFINE": "Write FILTER.",
@@ -111,6 +112,8 @@ def keyword_at(tokens: Sequence[Token], index: int, keywords: Collection[str]) -
         return None
     if word == "FROM" and previous is not None and is_word(previous, "DISTINCT"):
         return None  # IS DISTINCT FROM
+    if word == "SAMPLE" and (following is None or following.type != "NUMBER"):
+        return None  # a name like any other
     if word in keywords:
         return word
     pair = f"{word}_BY"
@@ -171,9 +174,11 @@ def misspelt_clause(tokens: Sequence[Token], keywords: Collection[str]) -> Parse
         if following.type == "SYMBOL" and following.value not in ("(", "[", "*"):
             continue
         word = token.value.upper()
+        if keyword_at(tokens, index, keywords) is not None:
+            continue
         if word in _FOREIGN and index:
             return _unknown(token, _FOREIGN[word])
-        if keyword_at(tokens, index, keywords) is not None or (word in _OPERATOR_WORDS):
+        if word in _OPERATOR_WORDS:
             continue
         if close := get_close_matches(word, known, n=1, cutoff=0.74):
             return _unknown(token, f"Did you mean {known[close[0]]}?")

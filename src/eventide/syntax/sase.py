@@ -1,4 +1,4 @@
-"""SASE: PATTERN SEQ(...), WHERE, WITHIN with SLIDE, RETURN.
+"""SASE: PATTERN SEQ(...), WHERE, WITHIN with SLIDE, RETURN, GROUP BY.
 
 Components are `Type variable`, `Type+ variable[]` (also `*`, `?`, `{n,m}`), `!Type variable`, and SEQ, AND, OR of components.
 The variable defaults to the type. Conditions are joined by AND; `[attribute]` asks for one value in all events. A strategy
@@ -21,6 +21,7 @@ from eventide.pattern.model import (
     Expression,
     Filtered,
     Gap,
+    Grouping,
     Name,
     Named,
     OutputItem,
@@ -38,6 +39,7 @@ from eventide.syntax.clauses import misspelt_clause
 from eventide.syntax.columns import build_column
 from eventide.syntax.expressions import conjunction, parse_condition
 from eventide.syntax.grammar import errors_in, load_grammar, run_grammar
+from eventide.syntax.results import parse_grouping
 from eventide.syntax.sase_equality import equality_conditions
 from eventide.syntax.sase_tokens import CLAUSES, STRATEGIES, equality_attributes, prepare_tokens
 from eventide.syntax.sequences import build_absence, build_repeat, build_sequence, finished, not_position
@@ -63,6 +65,7 @@ class _Parsed:
     where: _Where
     within: Within
     output: tuple[OutputItem, ...] | None
+    group_by: Grouping | None
 
 
 def parse_sase(text: str) -> Query:
@@ -102,6 +105,7 @@ def _query(parsed: _Parsed, text: str) -> Query:
         partition_by=partition_by,
         window=parsed.within.window,
         step_window=parsed.within.step_window,
+        group_by=parsed.group_by,
         text=text,
         language="sase",
     )
@@ -154,16 +158,18 @@ class _Builder(Transformer[Token, Any]):
 
     def start(self, children: list[Any]) -> _Parsed:
         component, *clauses = [child for child in children if not isinstance(child, Token)]
-        where, within, output = _Where(), Within(), None
+        where, within, output, group_by = _Where(), Within(), None, None
         for clause in clauses:
             match clause:
                 case _Where():
                     where = clause
                 case Within():
                     within = clause
+                case Grouping():
+                    group_by = clause
                 case _:
                     output = clause or None
-        return _Parsed(_part(component), where, within, output)
+        return _Parsed(_part(component), where, within, output, group_by)
 
     def single(self, children: list[Any]) -> Pattern:
         kind = children[0]
@@ -248,6 +254,9 @@ class _Builder(Transformer[Token, Any]):
 
     def within(self, children: list[Token]) -> Within:
         return parse_within(children[1].value, children[1].start_pos or 0)
+
+    def group_by(self, children: list[Token]) -> Grouping:
+        return parse_grouping(children[1].value, children[1].start_pos or 0)
 
     def item(self, children: list[Token]) -> OutputItem:
         return build_column(children)

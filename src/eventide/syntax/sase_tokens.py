@@ -16,7 +16,7 @@ from eventide.syntax.tokens import depth_change, is_word, span_of, tokenize
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-CLAUSES = ("WHERE", "WITHIN", "RETURN")
+CLAUSES = ("WHERE", "WITHIN", "RETURN", "GROUP_BY")
 STRATEGIES = {
     "skip_till_any_match": Strategy.ANY,
     "skip_till_next_match": Strategy.NEXT,
@@ -74,6 +74,8 @@ def _clause_tokens(clause: Clause, text: str) -> Iterator[Token]:
             yield from _where_tokens(clause.body, text)
         case "WITHIN" if clause.body:
             yield slice_token("WINDOW", clause.body, text)
+        case "GROUP_BY" if clause.body:
+            yield slice_token("GROUPING", clause.body, text)
         case "RETURN":
             yield from column_tokens(clause.body, text)
 
