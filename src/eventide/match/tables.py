@@ -199,6 +199,10 @@ class SymbolTable:
         self.fill(state, symbol)
         self._settle()
 
+    def symbol_count(self) -> int:
+        """Return how many combinations of bits have a number."""
+        return len(self._masks)
+
     def close(self) -> int:
         """Fill the tables for all states that the known symbols can reach; returns the number of states."""
         self._settle(limit=1 << 30)

@@ -103,3 +103,5 @@ def _expressions(query: Query, bound: BoundPattern) -> Iterator[exp.Expression]:
         yield condition.tree
     for item in query.output or ():
         yield item.expression.tree
+    if query.order_by is not None:
+        yield query.order_by.score.tree

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from eventide.errors import BindError, did_you_mean
 from eventide.plan.expressions import check_kinds, single_event
-from eventide.plan.references import ALL_EVENTS, Reference, function_kind, references, span_of
+from eventide.plan.references import ALL_EVENTS, Reference, function_kind, only_bare, references, span_of
 from eventide.plan.structure import followers, repeatable
 
 if TYPE_CHECKING:
@@ -160,6 +160,38 @@ class OutputBinder:
         self.plan.refine.append(replaced)
         self.plan.needs |= variables
         self._refined |= variables
+
+    def score_column(self, tree: exp.Expression) -> tuple[str, int | None]:
+        """Return the variable whose events a part of a score reads, and the payload column with what each adds."""
+        self._check_argument(tree)
+        reference = references(tree, self.text)[0] if only_bare(tree) is None else self._bare(tree)
+        if reference.variable != ALL_EVENTS and reference.variable not in self._known:
+            raise self._unknown_variable(reference)
+        if reference.kind == "bare":
+            self._refuse_many(reference)
+        if reference.argument is None:
+            return reference.variable, None
+        if reference.kind == "count":
+            missing = exp.Is(this=exp.Paren(this=reference.argument.copy()), expression=exp.Null())
+            one, none = exp.Literal.number(1), exp.Literal.number(0)
+            return reference.variable, self._payload_column(exp.Case(ifs=[exp.If(this=missing, true=none)], default=one))
+        return reference.variable, self._payload_column(reference.argument)
+
+    def keep_variables(self, variables: set[str]) -> None:
+        """Let these variables tell matches apart as if SELECT named them."""
+        if ALL_EVENTS in variables:
+            variables = (variables - {ALL_EVENTS}) | set(self.bound.variables)
+        self.plan.kept |= variables
+        self.plan.needs |= variables
+
+    def _bare(self, tree: exp.Expression) -> Reference:
+        variable = only_bare(tree)
+        assert variable is not None
+        return Reference("bare", variable, tree, tree)
+
+    def _check_argument(self, tree: exp.Expression) -> None:
+        if self.schema is not None:
+            check_kinds(tree, self.schema, self.text)
 
     def _refuse_forgotten(self) -> None:
         """Matches that became equal are one before Finish, so it could not tell which of them the condition kept."""

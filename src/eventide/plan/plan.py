@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
@@ -16,11 +16,12 @@ from eventide.plan.conditions import Compiled, ConditionCompiler
 from eventide.plan.evaluable import check_evaluable
 from eventide.plan.labelling import Labelling
 from eventide.plan.operators import OpaqueCondition, ValueColumn
-from eventide.plan.output import OutputBinder, OutputPlan
 from eventide.plan.predicates import Predicate, assign_predicates, check_untyped_streams, with_bits
 from eventide.plan.references import ALL_EVENTS, span_of
+from eventide.plan.results import Best, Groups, Results, bind_results, binder_of
 from eventide.plan.rewrite import RULES
 from eventide.plan.schema import Kind, StreamSchema
+from eventide.plan.ways import Cost, Way, choose_way
 from eventide.plan.windows import BoundWindow, bind_window, implied_window, reads_clock
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from eventide.pattern import Query
+    from eventide.plan.output import OutputBinder, OutputPlan
     from eventide.plan.structure import Node
 
     Describe = Callable[[Sequence[exp.Expression]], list[Kind]]
@@ -72,6 +74,7 @@ class Plan:
     output: OutputPlan
     choice: Choice
     warnings: tuple[str, ...]
+    results: Results | None = None
 
     @property
     def keep(self) -> Keep:
@@ -125,11 +128,9 @@ class Plan:
         """Whether matches can outgrow the events exponentially."""
         return loops_freely(self.root)
 
-    @property
-    def countable(self) -> bool:
-        """Whether matches can be counted by the automaton alone, without enumerating them."""
-        plain = self.keep is Keep.ALL and self.query.consumption is Consumption.NONE
-        return plain and not self.checked and not self.deduplicate and not self.choice.forward
+    def way(self) -> Way:
+        """Return how results over all matches are computed."""
+        return choose_way(self)
 
     def told_apart(self) -> frozenset[str]:
         """Return the variables that labels must tell apart; forgetting the others shares their matches."""
@@ -197,16 +198,16 @@ def make_plan(
     derived = [column for rule in rules for column in rule(query, bound, schema)]
     predicates = assign_predicates(bound, schema, chosen_streams, text)
     compiler = ConditionCompiler(schema, describe, text)
-    output_binder = OutputBinder(query, bound, schema)
+    output_binder = binder_of(query)(query, bound, schema)
     conditions, refined = _compile_conditions(query, bound, compiler, output_binder)
     checked = _checked_absences(bound)
     absence_conditions = _compile_absences(bound, checked, compiler, text)
     root = with_bits(bound.root, bound.absences, {index: number for number, index in enumerate(checked)})
-    output = output_binder.bind()
+    output, results = bind_results(query, output_binder)
     _refuse_consumed_trailing(query, bound)
     if schema is not None:
         check_evaluable(query, bound, schema, describe)
-    return Plan(
+    plan = Plan(
         query,
         tuple(chosen_streams.items()),
         tuple(keys),
@@ -226,7 +227,23 @@ def make_plan(
         output,
         choose_matcher(query, root, conditions, matcher),
         explodes(query, root),
+        results,
     )
+    return plan if results is None else replace(plan, warnings=_result_warnings(plan))
+
+
+def _result_warnings(plan: Plan) -> tuple[str, ...]:
+    """Return a warning where a result over all matches needs every match, before it runs."""
+    if not isinstance(plan.results, Groups):
+        # The best matches and samples are drawn from path counts, which know nothing of the events before.
+        slow = plan.way().cost is not Cost.LINEAR
+        asked = "ORDER BY" if isinstance(plan.results, Best) else "SAMPLE"
+    else:
+        slow = plan.way().cost is Cost.ENUMERATION
+        asked = "GROUP BY"
+    if not slow:
+        return ()
+    return (f"{asked} enumerates every match here, because {plan.way().reason}.", *plan.warnings)
 
 
 def merged_schema(streams: Mapping[str, StreamSchema]) -> StreamSchema | None:

@@ -51,6 +51,12 @@ def bind_step_window(query: Query, schema: StreamSchema | None) -> BoundWindow |
     return _bound(window, query, schema, " BETWEEN STEPS")
 
 
+def bind_group_window(window: Window, query: Query, schema: StreamSchema | None) -> int:
+    """Return the length of the windows of GROUP BY in units of the clock."""
+    bound = _bound(window, query, schema, "")
+    return max(1, int(bound.size))
+
+
 def implied_window(query: Query, root: Node, schema: StreamSchema | None) -> BoundWindow | None:
     """Return how long a match can be when a window between steps alone bounds it, or None when it has no bound.
 

@@ -6,7 +6,11 @@ They share no code with any engine. Streams of about ten events and patterns of 
 
 from eventide.reference.oracle import Match, admissible, count_matches, find_matches
 from eventide.reference.output import output_rows
+from eventide.reference.results import group_rows, score
 from eventide.reference.rows import recognize
 from eventide.reference.timeouts import Timeout, timeouts
 
-__all__ = ["Match", "Timeout", "admissible", "count_matches", "find_matches", "output_rows", "recognize", "timeouts"]
+__all__ = [
+    "Match", "Timeout", "admissible", "count_matches", "find_matches", "group_rows", "output_rows", "recognize", "score",
+    "timeouts",
+]  # fmt: skip

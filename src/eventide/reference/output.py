@@ -25,11 +25,16 @@ def kept_variables(query: Query) -> frozenset[str]:
     >>> sorted(kept_variables(Query(Sequence((Named(Event("A"), "x"), Event("B")), (Gap(),)))))
     ['B', 'x']
     """
-    if query.output is None:
-        return starred_variables(query.pattern)
     bound = Layout(query.pattern).variables()
     kept: set[str] = set()
-    for item in query.output:
+    if query.output is None or query.group_by is not None:
+        kept |= starred_variables(query.pattern)
+    if query.order_by is not None:
+        kept |= _scored(query, bound)
+    for item in query.output or ():
+        tree = item.expression.tree
+        if query.group_by is not None and isinstance(tree, exp.Column) and not tree.table:
+            continue  # a name of the group
         names = set(_names(item.expression.tree, query, bound))
         if "*" in names:
             kept |= starred_variables(query.pattern)
@@ -43,6 +48,12 @@ def kept_variables(query: Query) -> frozenset[str]:
             )
         kept |= names - {"*"}
     return frozenset(kept)
+
+
+def _scored(query: Query, bound: frozenset[str]) -> set[str]:
+    assert query.order_by is not None
+    names = set(_names(query.order_by.score.tree, query, bound))
+    return (names - {"*"}) | (starred_variables(query.pattern) if "*" in names else set())
 
 
 def starred_variables(pattern: Pattern) -> frozenset[str]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from eventide.errors import BindError
 from eventide.match.counting import MatchCounter
+from eventide.plan.ways import Cost
 from eventide.runtime.keys import SortedKeys
 from eventide.runtime.stage import MatchStage
 
@@ -51,7 +52,7 @@ class CountStage(MatchStage):
         self._counts: list[int] = []
         self._open: list[Gathered] = []
         self._open_group = -1
-        self._counter = MatchCounter(plan.automaton(), max(1, len(plan.predicates))) if plan.countable else None
+        self._counter = MatchCounter(plan.automaton(), max(1, len(plan.predicates))) if plan.way().cost is Cost.LINEAR else None
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield one row a group."""

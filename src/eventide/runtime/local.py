@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.errors import EventideWarning
+from eventide.plan.results import Groups
 from eventide.runtime.counting import APPROXIMATE, MATCHES, CountStage, count_schema
 from eventide.runtime.duck import DIALECT, PREPARED_ROWS, arrow_columns, arrow_kind, connected, explained, fetch, read_arrow
+from eventide.runtime.groups import GroupStage, group_schema
 from eventide.runtime.prepare import (
     ARRIVAL,
     CLOCK,
@@ -74,6 +76,8 @@ class LocalSource(Source):
         """Run a plan and return its matches as a table."""
         with self._connect() as connection:
             self._report_left_out(connection, plan)
+            if isinstance(plan.results, Groups):
+                return self._grouped(connection, plan)
             return self._finish(connection, plan, self._found(connection, plan, options))
 
     def match_all(self, plans: Mapping[str, Plan], options: Options) -> pa.Table:
@@ -88,6 +92,8 @@ class LocalSource(Source):
         """Return the schema of the result."""
         with self._connect() as connection:
             prepared = fetch(connection, f"{self._prepared(plan)} LIMIT 0").schema
+            if isinstance(plan.results, Groups):
+                return group_schema(plan, layout_of(plan), prepared)
             empty = stage_schema(plan, layout_of(plan), prepared).empty_table()
             return self._finish(connection, plan, empty).schema
 
@@ -150,6 +156,13 @@ class LocalSource(Source):
         with explained():
             reader = connection.sql(self._prepared(plan)).to_arrow_reader(PREPARED_ROWS)
             return pa.Table.from_batches(stage.run(iter(reader)), stage_schema(plan, layout, reader.schema))
+
+    def _grouped(self, connection: duckdb.DuckDBPyConnection, plan: Plan) -> pa.Table:
+        layout = layout_of(plan)
+        with explained():
+            reader = connection.sql(self._prepared(plan)).to_arrow_reader(PREPARED_ROWS)
+            stage = GroupStage(plan, layout, reader.schema)
+            return pa.Table.from_batches(stage.run(iter(reader)), group_schema(plan, layout, reader.schema))
 
     def _finish(self, connection: duckdb.DuckDBPyConnection, plan: Plan, found: pa.Table) -> pa.Table:
         connection.register("found", found)

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from eventide.errors import BindError, EventideWarning
 from eventide.pattern import Consumption, Selector, WindowUnit
 from eventide.plan.output import TIME_COLUMN, Slot, SlotKind
+from eventide.plan.results import Groups
 from eventide.plan.schema import Kind
 from eventide.runtime.counting import APPROXIMATE, MATCHES, CountStage
+from eventide.runtime.groups import GroupStage, group_schema
 from eventide.runtime.prepare import (
     ARRIVAL,
     CLOCK,
@@ -144,6 +147,8 @@ class SparkSource(Source):
         """Return the matches as a lazy DataFrame."""
         if self.streaming:
             return self._stream_match(plan, options)
+        if isinstance(plan.results, Groups):
+            return self._grouped(plan)
         distribution = distribute(plan, options.slices, self._default_slices())
         if distribution.name == "one task" and plan.window is None:
             warnings.warn(
@@ -154,8 +159,10 @@ class SparkSource(Source):
         return self._finish(plan, self._found(plan, options, distribution))
 
     def _stream_match(self, plan: Plan, options: Options) -> DataFrame:
+        from eventide.runtime.stream.results import refuse_results  # noqa: PLC0415 - batch runs need none of it
         from eventide.runtime.stream.spark_events import match_stream  # noqa: PLC0415 - batch runs need none of it
 
+        refuse_results(plan)
         return match_stream(self.all_events(None), plan, options)
 
     def find_timeouts(self, plan: Plan, settings: StreamSettings) -> DataFrame:
@@ -178,8 +185,11 @@ class SparkSource(Source):
     def match_all(self, plans: Mapping[str, Plan], options: Options) -> DataFrame:
         """Run several plans over these events: a stream in one pass, a table once for each."""
         if self.streaming:
+            from eventide.runtime.stream.results import refuse_results  # noqa: PLC0415 - batch runs need none of it
             from eventide.runtime.stream.spark_queries import match_queries  # noqa: PLC0415 - batch runs need none of it
 
+            for plan in plans.values():
+                refuse_results(plan)
             return match_queries(self.all_events(None), plans, options)
         frames = [self.match(plan, options).select(sf.lit(name).alias("query"), "*") for name, plan in plans.items()]
         return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
@@ -202,20 +212,32 @@ class SparkSource(Source):
                 "The number of all matches of a stream is never final.",
                 hint='Count what comes out: q.match(events).groupBy("key").count() in complete or update mode.',
             )
-        distribution = distribute(plan, None, self._default_slices())
-        if distribution.slab is not None or distribution.slices > 1 or (plan.derived_keys and not plan.keys):
-            # Counts of parts would have to be added up, and they can be larger than any type that Spark adds.
-            distribution = Distribution("one task", "counts of an unkeyed query")
-        layout, prepared = self.prepared(plan, distribution, whole_groups=True)
+        layout, prepared = self._whole_groups(plan)
         keys = [st.StructField(name, prepared.schema[name].dataType) for name in layout.keys[: len(plan.keys)]]
         counts = [st.StructField(MATCHES, st.StringType()), st.StructField(APPROXIMATE, st.DoubleType())]
         counted = prepared.mapInArrow(_count_function(plan, layout), st.StructType([*keys, *counts]))
         return counted.toDF(*(name.text for name in plan.query.partition_by), MATCHES, APPROXIMATE)
 
+    def _whole_groups(self, plan: Plan) -> tuple[Layout, DataFrame]:
+        """Return the prepared events, all of a PARTITION BY group in one task."""
+        distribution = distribute(plan, None, self._default_slices())
+        if distribution.slab is not None or distribution.slices > 1 or (plan.derived_keys and not plan.keys):
+            # Totals of parts would have to be added up, and they can be larger than any type that Spark adds.
+            distribution = Distribution("one task", "totals of an unkeyed query")
+        return self.prepared(plan, distribution, whole_groups=True)
+
+    def _grouped(self, plan: Plan) -> DataFrame:
+        layout, prepared = self._whole_groups(plan)
+        arrow = to_arrow_schema(prepared.schema, timezone="UTC")
+        schema = from_arrow_schema(group_schema(plan, layout, arrow))
+        return prepared.mapInArrow(_group_function(plan, layout, arrow), schema)
+
     def output_schema(self, plan: Plan) -> st.StructType:
         """Return the schema of the result."""
         if self.streaming:
             return self._stream_match(plan, Options()).schema
+        if isinstance(plan.results, Groups):
+            return self._grouped(plan).schema
         distribution = distribute(plan, None, self._default_slices())
         return self._finish(plan, self._found(plan, Options(), distribution)).schema
 
@@ -227,6 +249,8 @@ class SparkSource(Source):
             reason = reorder_reason(plan)
             order = "events are matched as they arrive" if reason is None else f"events wait for the watermark ({reason})"
             return f"distribution: buckets of keys; {order}\n{captured_explain(self._stream_match(plan, Options()))}"
+        if isinstance(plan.results, Groups):
+            return captured_explain(self._grouped(plan))
         distribution = distribute(plan, None, self._default_slices())
         explained = captured_explain(self._finish(plan, self._found(plan, Options(), distribution)))
         return f"distribution: {distribution.name} ({distribution.reason})\n{explained}"
@@ -372,6 +396,13 @@ def _match_function(plan: Plan, layout: Layout, options: StageOptions) -> Callab
 def _count_function(plan: Plan, layout: Layout) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
         yield from CountStage(plan, layout).run(batches)
+
+    return run
+
+
+def _group_function(plan: Plan, layout: Layout, prepared: pa.Schema) -> Callable[[Batches], Batches]:
+    def run(batches: Batches) -> Batches:
+        yield from GroupStage(plan, layout, prepared).run(batches)
 
     return run
 

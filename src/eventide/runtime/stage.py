@@ -175,19 +175,7 @@ class MatchStage:
         return self._filler.fill(found, payload)
 
     def _batch(self, table: pa.Table, spans: KeySpans) -> EventBatch:
-        rows = table.num_rows
-        columns = len(self.plan.values)
-        values = np.empty((columns, rows), np.int64)
-        valid = np.empty((columns, rows), np.uint8)
-        for number, value in enumerate(self.plan.values):
-            column = table.column(self.layout.values[number]).combine_chunks()
-            valid[number] = pc.is_valid(column).to_numpy(zero_copy_only=False)
-            if value.encoding is Encoding.CODE:
-                values[number] = self._codes.encode(column)
-            elif value.encoding is Encoding.FLOAT:
-                values[number] = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64).view(np.int64)
-            else:
-                values[number] = column.fill_null(0).to_numpy(zero_copy_only=False)
+        values, valid = self._condition_values(table)
         clock, low = self._clock(table, spans)
         home = None
         if self.layout.home is not None:
@@ -202,6 +190,23 @@ class MatchStage:
             values=values,
             valid=valid,
         )
+
+    def _condition_values(self, table: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+        """Return what conditions between events read, and where it is not null."""
+        rows = table.num_rows
+        columns = len(self.plan.values)
+        values = np.empty((columns, rows), np.int64)
+        valid = np.empty((columns, rows), np.uint8)
+        for number, value in enumerate(self.plan.values):
+            column = table.column(self.layout.values[number]).combine_chunks()
+            valid[number] = pc.is_valid(column).to_numpy(zero_copy_only=False)
+            if value.encoding is Encoding.CODE:
+                values[number] = self._codes.encode(column)
+            elif value.encoding is Encoding.FLOAT:
+                values[number] = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64).view(np.int64)
+            else:
+                values[number] = column.fill_null(0).to_numpy(zero_copy_only=False)
+        return values, valid
 
     def _clock(self, table: pa.Table, spans: KeySpans) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         window = self.plan.window

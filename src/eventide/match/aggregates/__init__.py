@@ -1,0 +1,1 @@
+"""Results over all matches without enumerating them: aggregates, the best matches, samples."""

@@ -1,0 +1,234 @@
+"""Random queries for results over all matches, and how they compare with the listed matches."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import eventide as et
+from differential.checking import Expected, events_of, make_events
+from differential.patterns import bound_variables, several_events
+from differential.queries import SECOND, Trial, make_trial, simpler
+from differential.streams import EPOCH
+from eventide.errors import BindError, EventideWarning
+from eventide.pattern import (
+    Consumption,
+    Filtered,
+    Grouping,
+    GroupUnit,
+    OutputItem,
+    Selector,
+    Window,
+    WindowUnit,
+)
+from eventide.pattern.printing import to_ceql
+from eventide.plan.ways import Cost
+from eventide.reference import group_rows
+from eventide.syntax.expressions import parse_condition, parse_expression
+
+if TYPE_CHECKING:
+    from random import Random
+
+    import pyarrow as pa
+
+    from eventide.pattern import Pattern, Query
+
+Row = dict[str, Any]
+
+
+def make_plain_trial(rng: Random, *, keyed: bool | None = None) -> Trial:
+    """Return a random query over all of its matches; most need no enumeration."""
+    while True:
+        trial = make_trial(rng)
+        if not trial.countable or (keyed is not None and trial.by_case is not keyed):
+            continue
+        query = replace(trial.query, output=None, limit=None)
+        if rng.random() < 0.85:
+            query = replace(query, selector=rng.choice((Selector.ALL, Selector.ALL, Selector.STRICT)))
+            query = replace(query, consumption=Consumption.NONE)
+        if rng.random() < 0.8:
+            query = replace(query, pattern=near_pattern(rng, query.pattern))
+        return replace(trial, query=query)
+
+
+def near_pattern(rng: Random, pattern: Pattern) -> Pattern:
+    """Leave the conditions on the whole pattern out, or put some in their place that often relate neighbours."""
+    while isinstance(pattern, Filtered):
+        pattern = pattern.pattern
+    variables = bound_variables(pattern)
+    repeated = several_events(pattern)
+    conditions = []
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        x, y = rng.choice(variables), rng.choice(variables)
+        choices = [f"{x}.v <= NEXT({x}.v)", f"{x}.v <> PREV({x}.v)", f"{x}.s = NEXT({x}.s)", f"{x}.v >= LAST({x}.v)"]
+        if x != y:
+            choices += [f"{x}.v <= {y}.v", f"{x}.v = {y}.v", f"{x}.s = {y}.s", f"{x}.w < {y}.w OR {x}.ok"]
+            choices += [f"{y}.v >= LAST({x}.v)", f"{x}.v <= FIRST({y}.v)", f"{x}.v <> LAST({y}.v)", f"{y}.v > FIRST({x}.v)"]
+        conditions.append(rng.choice(choices[:4] if x in repeated and rng.random() < 0.5 else choices))
+    return Filtered(pattern, parse_condition(" AND ".join(f"({part})" for part in conditions))) if conditions else pattern
+
+
+def make_group_trial(rng: Random, *, keyed: bool | None = None) -> Trial:
+    """Return a random query with GROUP BY."""
+    trial = make_plain_trial(rng, keyed=keyed)
+    query = trial.query
+    unit = rng.choice((GroupUnit.PARTITION, GroupUnit.END, GroupUnit.WINDOW))
+    size = None
+    if unit is GroupUnit.WINDOW:
+        slides = query.window is not None and query.window.slide is not None
+        if not slides or rng.random() < 0.5:
+            duration = trial.timestamps or trial.seconds
+            length = rng.randint(1, 5)
+            size = Window(WindowUnit.DURATION, length * SECOND) if duration else Window(WindowUnit.TIME_UNITS, length)
+    items = [name.text for name in query.partition_by]
+    items += {
+        GroupUnit.PARTITION: [],
+        GroupUnit.END: ["match_end"],
+        GroupUnit.WINDOW: ["window_start", "window_end"],
+    }[unit]
+    items.append("COUNT(*)")
+    for _ in range(rng.choice((0, 1, 2, 4))):
+        variable = rng.choice(bound_variables(query.pattern))
+        choices = ["COUNT({x})", "COUNT({x}.v)", "SUM({x}.v)", "SUM({x}.w)", "AVG({x}.v)", "AVG({x}.f)", "SUM({x}.v - {x}.id)"]
+        choices += ["MIN({x}.v)", "MAX({x}.w)", "MIN({x}.s)", "MAX({x}.id)", "MIN({x}.time)", "MAX({x}.ok)", "MIN({x}.w)"]
+        items.append(rng.choice(choices).format(x=variable))
+    output = tuple(OutputItem(parse_expression(item), f"c{number}") for number, item in enumerate(dict.fromkeys(items)))
+    return replace(trial, query=replace(query, output=output, group_by=Grouping(unit, size)))
+
+
+def run_quietly(query: Query, given: dict[str, et.Events]) -> pa.Table:
+    """Return the result of a query, without the warning that it enumerates."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EventideWarning)
+        return et.query(query).match(**given)
+
+
+def expected_groups(trial: Trial, rows: list[Row]) -> Counter[tuple[object, ...]]:
+    """Return the rows that GROUP BY must give, as the listed matches say."""
+    expected = Expected(trial, rows)
+    duration = trial.timestamps or trial.seconds
+    if trial.query.group_by is not None and trial.query.group_by.size is not None:
+        duration = trial.query.group_by.size.unit is WindowUnit.DURATION
+    elif trial.query.window is not None and trial.query.window.slide is not None:
+        duration = trial.query.window.unit is WindowUnit.DURATION
+
+    def clock(time: Any) -> int:
+        if trial.timestamps:
+            return round((time - EPOCH) / timedelta(microseconds=1))
+        return time * SECOND if duration else time
+
+    kept = [group[:1] if trial.query.selector is Selector.ANY else group for group in expected.groups]
+    matches = [match for group in kept for match in group]
+    found = group_rows(trial.query, expected.rows, matches, time="time", clock=clock)
+    edges = [
+        item.alias
+        for item in trial.query.output or ()
+        if item.expression.sql in ("window_start", "window_end") and item.alias is not None
+    ]
+    for row in found:
+        for name in edges:
+            row[name] = _edge(trial, row[name], duration=duration)
+    return Counter(tuple(_comparable(value) for value in row.values()) for row in found)
+
+
+def _edge(trial: Trial, edge: int, *, duration: bool) -> object:
+    if trial.timestamps:
+        return EPOCH + timedelta(microseconds=edge)
+    return edge // SECOND if duration else edge
+
+
+def _comparable(value: object) -> object:
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else value + 0.0
+    return value
+
+
+def produced_groups(trial: Trial, table: pa.Table) -> Counter[tuple[object, ...]]:
+    """Return the rows of a result that have matches; exact numbers are read back from their digits."""
+    items = trial.query.output or ()
+    rows = []
+    for row in table.to_pylist():
+        values = []
+        for item in items:
+            value = row[item.alias]
+            if f"{item.alias}_approx" in row:
+                value = None if value is None else int(value)
+                rough = row[f"{item.alias}_approx"]
+                assert rough == (None if value is None else float(value))
+            values.append(_comparable(value))
+        counted = next(number for number, item in enumerate(items) if item.expression.sql == "COUNT(*)")
+        if values[counted]:
+            rows.append(tuple(values))
+        else:
+            assert trial.query.group_by is not None and trial.query.group_by.unit is GroupUnit.PARTITION
+            aggregated = [
+                value
+                for item, value in zip(items, values, strict=True)
+                if "(" in item.expression.sql and not item.expression.sql.startswith("COUNT")
+            ]
+            assert aggregated == [None] * len(aggregated)
+    return Counter(rows)
+
+
+def group_difference(trial: Trial, rows: list[Row]) -> str | None:
+    """Return how a result differs from the listed matches, or None."""
+    expected = expected_groups(trial, rows)
+    got = produced_groups(trial, run_quietly(trial.query, events_of(trial, rows, lambda table: table)))
+    if expected == got:
+        return None
+    return f"missing: {list((expected - got).elements())[:4]}\ntoo many: {list((got - expected).elements())[:4]}"
+
+
+def check_groups(rng: Random, trial: Trial, streams: int) -> Cost:
+    """Compare a query with GROUP BY with the listed matches; returns the way it took."""
+    rows = make_events(rng, trial, streams)
+    wrong = group_difference(trial, rows)
+    if wrong is not None:
+        raise AssertionError(_smaller(trial, rows, wrong))
+    return cost_of(trial, rows)
+
+
+def cost_of(trial: Trial, rows: list[Row]) -> Cost:
+    """Return the way that a query takes."""
+    given = events_of(trial, rows, lambda table: table)
+    _, plan = et.query(trial.query)._plan(None, given, None)
+    return plan.way().cost
+
+
+def _smaller(trial: Trial, rows: list[Row], wrong: str) -> str:
+    tries = 0
+
+    def fails(candidate: Trial, left: list[Row]) -> str | None:
+        nonlocal tries
+        tries += 1
+        if tries > 300:
+            return None
+        try:
+            return group_difference(candidate, left) if left else None
+        except (BindError, LookupError):
+            return None
+
+    progress = True
+    while progress:
+        progress = False
+        for query in simpler(trial.query):
+            if query.output is None:
+                continue
+            found = fails(replace(trial, query=query), rows)
+            if found:
+                trial, wrong, progress = replace(trial, query=query), found, True
+                break
+        for index in range(len(rows) - 1, -1, -1):
+            found = fails(trial, rows[:index] + rows[index + 1 :])
+            if found:
+                rows, wrong, progress = rows[:index] + rows[index + 1 :], found, True
+    shown = ("id", "case_id", "time", "tie", "type", "k", "v", "w", "s", "ok", "m", "f")
+    lines = [to_ceql(trial.query), f"-- {cost_of(trial, rows)} {replace(trial, query=None)}"]  # type: ignore[arg-type]
+    lines += ["  ".join(f"{row[name]!s:>5}" for name in shown) for row in rows]
+    return "\n".join((*lines, wrong))
+
+
