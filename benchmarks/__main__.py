@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import disorder, kernels, pipelines, row_patterns, streams
+from benchmarks import disorder, explosion, kernels, pipelines, row_patterns, streams
 from benchmarks.report import show, write
 
 WORKLOADS = {
@@ -17,6 +17,7 @@ WORKLOADS = {
     "disorder": lambda scale: disorder.disorder(int(100_000 * scale)),
     "streams": lambda scale: streams.streams(int(100_000 * scale)),
     "soak": lambda scale: streams.soak(int(50_000_000 * scale)),
+    "explosion": lambda scale: explosion.explosion(int(20_000 * scale), max(5.0, explosion.SECONDS * scale)),
     "rows-memory": lambda scale: row_patterns.large_partition(int(100_000_000 * scale)),
 }
 # These need an environment of their own, so they run when they are named only.

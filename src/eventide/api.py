@@ -122,7 +122,8 @@ class Query:
         """Return the matches: a Spark DataFrame for Spark events, a pyarrow.Table otherwise.
 
         Several streams are given by the names they have in FROM. `max_matches` stops a run that finds more, `slices` spreads the
-        enumeration of each key over that many Spark tasks, `matcher` forces "automaton" or "runs", on streams also "disorder".
+        enumeration of each key over that many Spark tasks, `matcher` forces "automaton", "runs" or
+        "recompute", on streams also "disorder".
 
         A streaming DataFrame gives a streaming DataFrame, to be written in append mode. `lateness` is how much later than others
         an event may come ("10 seconds"); later ones are left out and counted. `output` says when a match comes out: "final" as

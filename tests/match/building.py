@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.match.protocol import EventBatch
+from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.runs.matcher import RunsMatcher
 from eventide.match.shared_dag.matcher import SharedDagMatcher
 from eventide.pattern import WindowUnit
@@ -32,7 +33,9 @@ from eventide.runtime.stage import StageOptions, make_matcher
 from eventide.syntax import parse
 
 # The matchers that the conformance suite judges, by the name that forces each of them.
-MATCHERS = {"automaton": SharedDagMatcher, "runs": RunsMatcher}
+MATCHERS = {"automaton": SharedDagMatcher, "runs": RunsMatcher, "recompute": RecomputeMatcher}
+# Those that run every query; recomputation is for sequences of events and loops, without NOT at the end.
+GENERAL = ("automaton", "runs")
 
 DIALECT = DuckDialect()
 LOWEST = np.iinfo(np.int64).min

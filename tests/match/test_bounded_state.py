@@ -61,7 +61,8 @@ def footprint(text, matcher, types, length, **options):
         for _ in run.matcher.advance(part_of(batch, begin, begin + BATCH)):
             pass
         kept = run.matcher.keep()
-        sizes.append((len(kept), int(run.matcher._counters[0]), len(run.matcher._nodes.label), len(run.matcher.dump())))
+        nodes = (0, 0) if matcher == "recompute" else (int(run.matcher._counters[0]), len(run.matcher._nodes.label))
+        sizes.append((len(kept), *nodes, len(run.matcher.dump())))
     return np.array(sizes)
 
 
@@ -101,6 +102,17 @@ def test_runs_keep_no_more_than_the_window():
     # A greedy run holds the events it took, and the runs of one window are all there are.
     assert sizes[:, 1].max() <= window * window
     assert sizes[-1, 2] == sizes[len(sizes) // 2, 2]
+
+
+@pytest.mark.parametrize("text", ["SELECT * WHERE A ; B+ ; C WITHIN {}", "SELECT * WHERE NOT X ; A AS a ; B+ AS b FILTER a.v < b.v WITHIN {}"])
+def test_recomputation_holds_the_events_of_the_window_and_nothing_else(text):
+    window = 200
+    sizes = footprint(text.format(window), "recompute", "abcx", EVENTS, values=True)
+    assert sizes[:, 0].max() <= window + 1
+    half = len(sizes) // 2
+    assert sizes[half:, 3].max() <= 1.2 * sizes[:half, 3].max(), "the dump grows with the stream"
+    # Every byte of the state belongs to an event, beside a header.
+    assert sizes[:, 3].max() <= 2000 + 50 * window
 
 
 @pytest.mark.parametrize("matcher", MATCHERS)

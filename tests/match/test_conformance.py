@@ -14,7 +14,7 @@ import pytest
 
 from eventide.reference import admissible, find_matches
 from eventide.reference.oracle import Match
-from match.building import MATCHERS, Run, matches_of, plan_of, prepare, stream
+from match.building import GENERAL, MATCHERS, Run, matches_of, plan_of, prepare, stream
 from match.cases import CASES, EVERYWHERE_CONSUMED, names_of, with_matchers
 
 # Plain Python kernels are some hundred times slower: then fewer streams say the same.
@@ -25,6 +25,7 @@ CUT_SEEDS = range(1 if SLOW else 2)
 EVERY = pytest.mark.parametrize(("case", "matcher"), with_matchers(CASES), ids=names_of)
 ALL = pytest.mark.parametrize(("case", "matcher"), with_matchers([*CASES, *EVERYWHERE_CONSUMED]), ids=names_of)
 BY_MATCHER = pytest.mark.parametrize("matcher", MATCHERS)
+BY_GENERAL = pytest.mark.parametrize("matcher", GENERAL)
 
 
 def all_cuts(length):
@@ -123,7 +124,8 @@ def test_a_dump_is_the_same_after_it_was_loaded(matcher):
 @BY_MATCHER
 def test_a_state_of_another_version_is_refused(matcher, monkeypatch):
     run = Run(plan_of("SELECT * WHERE A ; B", matcher))
-    monkeypatch.setattr("eventide.match.base.STATE_VERSION", 99)
+    module = "eventide.match.recompute.matcher" if matcher == "recompute" else "eventide.match.base"
+    monkeypatch.setattr(f"{module}.STATE_VERSION", 99)
     state = run.matcher.dump()
     monkeypatch.undo()
     with pytest.raises(ValueError, match="version 99"):
@@ -198,7 +200,7 @@ def test_arrays_that_cannot_be_written_are_taken(matcher):
     assert len(matches_of(plan, [given])) == 3
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_batches_without_events_change_nothing(matcher):
     plan = plan_of("SELECT * WHERE A AS a ; B AS b ; NOT D FILTER a.v < b.v WITHIN 4", matcher)
     given = prepare(plan, stream("abdabb", v=[1, 2, 3, 4, 5, 6]))
@@ -207,7 +209,14 @@ def test_batches_without_events_change_nothing(matcher):
     assert matches_of(plan, [given.part(0, 0)]) == []
 
 
-@BY_MATCHER
+def test_batches_without_events_change_nothing_to_recomputation():
+    plan = plan_of("SELECT * WHERE NOT D ; A AS a ; B AS b FILTER a.v < b.v WITHIN 4", "recompute")
+    given = prepare(plan, stream("abdabb", v=[1, 2, 3, 4, 5, 6]))
+    assert matches_of(plan, given.cut(0, 0, 2, 2, 6, 6)) == matches_of(plan, [given])
+    assert matches_of(plan, [given.part(0, 0)]) == []
+
+
+@BY_GENERAL
 def test_the_end_of_the_stream_decides_what_a_trailing_absence_left_open(matcher):
     plan = plan_of("SELECT * WHERE A ; B ; NOT D WITHIN 10", matcher)
     run = Run(plan).feed(prepare(plan, stream("a1 b2")))
@@ -215,7 +224,7 @@ def test_the_end_of_the_stream_decides_what_a_trailing_absence_left_open(matcher
     assert run.finish() == [(0, 1, (("A", (0,)), ("B", (1,))))]
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_a_trailing_absence_is_decided_as_soon_as_the_window_is_over(matcher):
     plan = plan_of("SELECT * WHERE A ; B ; NOT D WITHIN 10", matcher)
     given = prepare(plan, stream("a1 b2 b11 b12 d13"))
@@ -225,6 +234,6 @@ def test_a_trailing_absence_is_decided_as_soon_as_the_window_is_over(matcher):
     assert len(run.finish()) == 2
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_finish_without_events_finds_nothing(matcher):
     assert Run(plan_of("SELECT * WHERE A ; B ; NOT D WITHIN 10", matcher)).finish() == []

@@ -10,10 +10,11 @@ import pytest
 from eventide.match import base, harvest
 from eventide.match.harvest import MatchLimit
 from eventide.reference import find_matches
-from match.building import MATCHERS, Run, ends_of, matches_of, plan_of, prepare, stream, supports
+from match.building import GENERAL, MATCHERS, Run, ends_of, matches_of, plan_of, prepare, stream, supports
 
 SLOW = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 MANY = 300 if SLOW else 6000
+BY_GENERAL = pytest.mark.parametrize("matcher", GENERAL)
 BY_MATCHER = pytest.mark.parametrize("matcher", MATCHERS)
 AUTOMATON = "automaton"
 
@@ -31,9 +32,11 @@ def small_rooms(monkeypatch):
     monkeypatch.setattr("eventide.match.shared_dag.matcher.FIRST_STATES", 1)
     monkeypatch.setattr("eventide.match.shared_dag.matcher.FIRST_WIDTH", 1)
     monkeypatch.setattr("eventide.match.runs.matcher.FIRST_RUNS", 1)
+    monkeypatch.setattr("eventide.match.recompute.matcher.CHUNK_MATCHES", 1)
+    monkeypatch.setattr("eventide.match.recompute.matcher.MOST_ROW_BYTES", 0)
 
 
-@BY_MATCHER
+@BY_GENERAL
 @pytest.mark.parametrize(
     "text",
     [
@@ -57,6 +60,25 @@ def test_growing_from_hardly_any_room_changes_nothing(text, matcher):
     assert matches_of(plan, given.cut(*range(1, len(given.event)))) == expected(plan, events)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * WHERE A AS a ; B+ AS b ; C FILTER a.v <= b.v",
+        "SELECT * WHERE A AS a ; B+ AS b FILTER a.v <= b.v AND b.v <= NEXT(b.v)",
+        "SELECT * WHERE NOT C ; A ; B+ WITHIN 5",
+        "SELECT b WHERE A ; B+ AS b ; C",
+        "SELECT * WHERE A+ AS a ; B+ AS b FILTER a.v <= b.v AND a.v >= FIRST(a.v) PARTITION BY key",
+    ],
+)
+@pytest.mark.usefixtures("small_rooms")
+def test_recomputation_in_hardly_any_room_changes_nothing(text):
+    plan = plan_of(text, "recompute")
+    events = stream("abacbbabcabbc", v=[1, 2, 2, 1, 2, 3, 3, 1, 2, 1, 3, 2, 2], keys=[1, 1, 2, 2, 1, 2, 1, 1, 2, 2, 2, 1, 1])
+    given = prepare(plan, events).interleaved()
+    assert matches_of(plan, [given]) == expected(plan, events)
+    assert matches_of(plan, given.cut(*range(1, len(given.event)))) == expected(plan, events)
+
+
 @BY_MATCHER
 def test_one_event_may_end_more_matches_than_there_is_room_for(matcher):
     plan = plan_of("SELECT * WHERE A ; B", matcher)
@@ -64,28 +86,28 @@ def test_one_event_may_end_more_matches_than_there_is_room_for(matcher):
     assert ends_of(matches_of(plan, [prepare(plan, events)])) == {MANY: MANY}
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_one_event_may_end_more_open_matches_than_there_is_room_for(matcher):
     plan = plan_of("SELECT * WHERE A ; B ; NOT C WITHIN 1000000", matcher)
     events = stream("a" * MANY + "bb")
     assert ends_of(matches_of(plan, [prepare(plan, events)])) == {MANY: MANY, MANY + 1: MANY}
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_one_event_may_be_taken_in_many_ways_by_many_partial_matches(matcher):
     plan = plan_of("SELECT * WHERE A ; (B AS p OR B AS q OR B AS r OR B AS s OR B AS t OR B AS u) ; C", matcher)
     events = stream("a" * MANY + "bc")
     assert ends_of(matches_of(plan, [prepare(plan, events)])) == {MANY + 1: 6 * MANY}
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_one_match_may_hold_more_events_than_there_is_room_for(matcher):
     many = 2 * MANY
     plan = plan_of("SELECT * WHERE A : B:+ : C", matcher)
     assert supports(matches_of(plan, [prepare(plan, stream("a" + "b" * many + "c"))])) == [tuple(range(many + 2))]
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_a_long_match_under_a_condition_still_consumes(matcher):
     plan = plan_of("SELECT * WHERE A AS a : B:+ : C AS c ; D FILTER a.v < c.v CONSUME BY PARTITION", matcher)
     events = stream("a" + "b" * MANY + "cdd", v=[0] * MANY + [1] * 4)
@@ -117,7 +139,7 @@ def test_a_key_does_not_see_the_window_of_the_key_before_it(matcher):
         assert matches_of(plan, given.cut(cut)) == whole, cut
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_a_key_does_not_settle_by_the_window_of_the_key_before_it(matcher):
     plan = plan_of("SELECT * WHERE A ; B ; NOT C PARTITION BY key WITHIN 10", matcher)
     events = stream("a990 b1000 a2 b3 c4", keys=[1, 1, 2, 2, 2])
@@ -135,7 +157,7 @@ def test_forbidden_events_that_nothing_waits_for_are_forgotten(matcher):
     assert max(kept) <= 11
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_open_matches_settle_when_only_other_events_come(matcher):
     plan = plan_of("SELECT * WHERE A ; B ; NOT C WITHIN 10", matcher)
     run = Run(plan)
@@ -144,7 +166,7 @@ def test_open_matches_settle_when_only_other_events_come(matcher):
     assert len(run.kept) <= 2
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_selectors_see_all_matches_of_an_event_though_a_trailing_absence_settles_them_one_by_one(matcher):
     plan = plan_of("SELECT NEXT * WHERE (A AS x OR C AS y) ; B ; NOT D WITHIN 10", matcher)
     events = stream("a1 c5 b6 b12 b40")
@@ -153,7 +175,7 @@ def test_selectors_see_all_matches_of_an_event_though_a_trailing_absence_settles
         assert matches_of(plan, given.cut(cut)) == expected(plan, events), cut
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_limit_before_a_trailing_absence_takes_the_matches_that_end_first(matcher):
     plan = plan_of("SELECT * WHERE ((A ; B) OR (C ; E)) ; NOT D WITHIN 10 LIMIT 1", matcher)
     # The match that begins at 1 and ends at 9 is certain before the one that begins at 5 and ends at 6.
@@ -163,7 +185,7 @@ def test_limit_before_a_trailing_absence_takes_the_matches_that_end_first(matche
         assert supports(matches_of(plan, given.cut(*cuts))) == [(1, 2)], cuts
 
 
-@BY_MATCHER
+@BY_GENERAL
 @pytest.mark.parametrize("condition", ["", "FILTER a.v <= b.v"])
 def test_what_another_key_consumed_stays_consumed(matcher, condition):
     plan = plan_of(f"SELECT * WHERE A AS a ; B AS b {condition} PARTITION BY key CONSUME BY ANY", matcher)
@@ -174,7 +196,7 @@ def test_what_another_key_consumed_stays_consumed(matcher, condition):
     assert matches_of(plan, given.cut(*range(1, 7))) == expected(plan, events)
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_a_candidate_that_fails_its_condition_consumes_nothing(matcher):
     plan = plan_of("SELECT * WHERE A AS a ; B AS b FILTER a.v < b.v CONSUME BY PARTITION", matcher)
     events = stream("abbb", v=[5, 1, 9, 10])
@@ -191,14 +213,15 @@ def test_a_quota_counts_each_key_over_all_batches(matcher):
         assert [sum(start in keys for start, _, _ in found) for keys in (range(6), range(6, 10), range(10, 12))] == [2, 2, 1]
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_a_quota_stops_before_all_is_enumerated(matcher):
     plan = plan_of("SELECT * WHERE A ; B:+ ; C LIMIT 3", matcher)
     assert len(matches_of(plan, [prepare(plan, stream("a" + "b" * (20 if SLOW else 400) + "c"))])) == 3
 
 
-def test_a_quota_makes_an_endless_enumeration_possible():
-    plan = plan_of("SELECT * WHERE A ; B+ ; C LIMIT 7", AUTOMATON)
+@pytest.mark.parametrize("matcher", [AUTOMATON, "recompute"])
+def test_a_quota_makes_an_endless_enumeration_possible(matcher):
+    plan = plan_of("SELECT * WHERE A ; B+ ; C LIMIT 7", matcher)
     assert len(matches_of(plan, [prepare(plan, stream("a" + "b" * 400 + "c"))])) == 7
 
 
@@ -248,7 +271,7 @@ def test_a_gap_is_checked_from_the_event_before_it_even_when_that_is_not_shown(m
     assert matches_of(plan, [prepare(plan, events)]) == expected(plan, events) == [(0, 4, (("b", (4,)),))]
 
 
-@BY_MATCHER
+@BY_GENERAL
 def test_a_gap_inside_an_operand_of_and_reaches_back_to_the_operands_own_event(matcher):
     plan = plan_of("SELECT * WHERE (A AS a ; NOT D AS d ; B) AND C FILTER d.v >= a.v", matcher)
     events = stream("adcb", v=[1, 1, 1, 1])

@@ -9,6 +9,7 @@ from eventide.explain.states import AutomatonView, shown_variable, view_automato
 from eventide.pattern import Strategy, Window, WindowUnit
 from eventide.pattern.printing import quote_name, to_ceql, window_to_ceql
 from eventide.plan.choice import uses_strategy
+from eventide.plan.recompute import condition_kinds
 from eventide.plan.structure import BoundAbsence
 from eventide.plan.windows import most_events
 
@@ -46,6 +47,8 @@ class PredicateView:
     kind: str
     text: str
     used_by: tuple[str, ...]
+    use: str = ""
+    """What recomputation makes of it."""
 
 
 @dataclass(frozen=True)
@@ -191,9 +194,10 @@ def _predicates(plan: Plan) -> list[PredicateView]:
     for bit, name in enumerate(predicate_names(plan)):
         users = dict.fromkeys(_user(member) for member in _members(plan, bit))
         views.append(PredicateView(bit, LOCAL, name, tuple(user for user in users if user)))
+    uses = condition_kinds(plan) if plan.choice.recomputes else ("",) * len(plan.conditions)
     views.extend(
-        PredicateView(None, CORRELATED, condition.source, _variables(condition.slots, condition.sets))
-        for condition in plan.conditions
+        PredicateView(None, CORRELATED, condition.source, _variables(condition.slots, condition.sets), use)
+        for condition, use in zip(plan.conditions, uses, strict=True)
     )
     views.extend(
         PredicateView(None, CORRELATED, condition.source, ("NOT", *_variables(condition.slots, condition.sets)))

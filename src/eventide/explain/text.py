@@ -66,7 +66,7 @@ def _keys(shown: Explanation) -> list[str]:
 
 def _predicate(view: PredicateView) -> tuple[str, ...]:
     place = "no bit" if view.bit is None else f"bit {view.bit}"
-    kind = "opaque(refined)" if view.kind == OPAQUE else view.kind
+    kind = "opaque(refined)" if view.kind == OPAQUE else f"{view.kind}({view.use})" if view.use else view.kind
     users = f"({', '.join(view.used_by)})" if view.used_by else ""
     return (place, kind, view.text, users)
 

@@ -134,10 +134,10 @@ class Harvest(ABC):
                     continue
                 if not selecting and written:
                     break
-                found = self._larger(found, written)
+                found = larger_found(found, written)
             begin_of_group = last
             if written:
-                yield self._selected(found, written) if selecting else self._trimmed(found, written)
+                yield self._selected(found, written) if selecting else trimmed_found(found, written)
                 found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         self._walk = walk
 
@@ -155,7 +155,7 @@ class Harvest(ABC):
                 yield self._without_duplicates(found, number)
                 found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
             elif status != FINISHED:
-                found = self._larger(found, 0)
+                found = larger_found(found, 0)
 
     def _enumerator(self) -> Callable[..., tuple[int, int, int, int]]:
         settings, nodes, accepts, taken = self._settings, self._nodes, self._accepts, self._taken
@@ -220,28 +220,6 @@ class Harvest(ABC):
         """Return a view whose first match is number `written` of `found`; offsets stay those of the whole."""
         return Found(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
 
-    @staticmethod
-    def _larger(found: Found, written: int) -> Found:
-        positions = int(found.offset[written])
-        larger = new_found(2 * len(found.start), 2 * len(found.row))
-        larger.start[:written] = found.start[:written]
-        larger.end[:written] = found.end[:written]
-        larger.offset[: written + 1] = found.offset[: written + 1]
-        larger.row[:positions] = found.row[:positions]
-        larger.label[:positions] = found.label[:positions]
-        return larger
-
-    @staticmethod
-    def _trimmed(found: Found, written: int) -> Found:
-        positions = int(found.offset[written])
-        return Found(
-            found.start[:written],
-            found.end[:written],
-            found.offset[: written + 1],
-            found.row[:positions],
-            found.label[:positions],
-        )
-
     def _selected(self, found: Found, written: int) -> Found:
         keep = np.zeros(written, np.uint8)
         if self._settings.keep is Keep.ALL:
@@ -256,13 +234,50 @@ class Harvest(ABC):
     def _kept(self, found: Found, written: int, keep: npt.NDArray[np.uint8]) -> Found:
         """Return the matches to keep, without those that show the same as another."""
         if self._settings.deduplicate:
-            # Hashes wrap around, which plain Python (NUMBA_DISABLE_JIT) would warn of.
-            with np.errstate(over="ignore"):
-                drop_duplicates(found, written, self._settings.labelled.visible(), keep)
-        kept = np.flatnonzero(keep)
-        if len(kept) == written:
-            return self._trimmed(found, written)
-        lengths = (found.offset[1 : written + 1] - found.offset[:written])[kept]
-        offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        positions = np.repeat(found.offset[:written][kept] - offset[:-1], lengths) + np.arange(offset[-1])
-        return Found(found.start[kept], found.end[kept], offset, found.row[positions], found.label[positions])
+            return without_duplicates(found, written, self._settings.labelled.visible(), keep)
+        return kept_found(found, written, keep)
+
+
+def larger_found(found: Found, written: int) -> Found:
+    """Return the matches written so far with twice the room."""
+    positions = int(found.offset[written])
+    larger = new_found(2 * len(found.start), 2 * len(found.row))
+    larger.start[:written] = found.start[:written]
+    larger.end[:written] = found.end[:written]
+    larger.offset[: written + 1] = found.offset[: written + 1]
+    larger.row[:positions] = found.row[:positions]
+    larger.label[:positions] = found.label[:positions]
+    return larger
+
+
+def trimmed_found(found: Found, written: int) -> Found:
+    """Return the matches without the room behind them."""
+    positions = int(found.offset[written])
+    return Found(
+        found.start[:written],
+        found.end[:written],
+        found.offset[: written + 1],
+        found.row[:positions],
+        found.label[:positions],
+    )
+
+
+def without_duplicates(
+    found: Found, written: int, visible: npt.NDArray[np.int32], keep: npt.NDArray[np.uint8]
+) -> Found:
+    """Return the matches to keep, without those that show the same as another."""
+    # Hashes wrap around, which plain Python (NUMBA_DISABLE_JIT) would warn of.
+    with np.errstate(over="ignore"):
+        drop_duplicates(found, written, visible, keep)
+    return kept_found(found, written, keep)
+
+
+def kept_found(found: Found, written: int, keep: npt.NDArray[np.uint8]) -> Found:
+    """Return the matches to keep."""
+    kept = np.flatnonzero(keep)
+    if len(kept) == written:
+        return trimmed_found(found, written)
+    lengths = (found.offset[1 : written + 1] - found.offset[:written])[kept]
+    offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    positions = np.repeat(found.offset[:written][kept] - offset[:-1], lengths) + np.arange(offset[-1])
+    return Found(found.start[kept], found.end[kept], offset, found.row[positions], found.label[positions])

@@ -99,7 +99,7 @@ class Automaton:
         targets: dict[int, set[Configuration]] = {}
         for configuration in self.states[state]:
             for move in self.machine.moves(configuration, bits):
-                label = self._label(move.occurrence, move.checked)
+                label = self.label_of(move.occurrence, move.checked)
                 targets.setdefault(label, set()).add(move.target)
         unmarked_taken = targets.pop(0, set())
         skipped = self._skipped(state, bits, None) if state else frozenset()
@@ -117,7 +117,7 @@ class Automaton:
         for configuration in self.states[state]:
             blocked = any(
                 move.strategy is Strategy.NEXT
-                and (eligible is None or self._label(move.occurrence, move.checked) in eligible)
+                and (eligible is None or self.label_of(move.occurrence, move.checked) in eligible)
                 for move in self.machine.moves(configuration, bits)
             )
             left.add(self.machine.skip(configuration, Skipped(bits, taken=False, blocked=blocked)))
@@ -133,7 +133,8 @@ class Automaton:
     def _any_accepting(self, configurations: Iterable[Configuration]) -> bool:
         return any(self.machine.accepting(configuration) for configuration in configurations)
 
-    def _label(self, occurrence: int, checked: frozenset[int]) -> int:
+    def label_of(self, occurrence: int, checked: frozenset[int]) -> int:
+        """Return the number of the label of an event at an occurrence, with the absences to check on the gap before it."""
         label = Label(self.occurrence_labels[occurrence], tuple(sorted(checked)))
         number = self._label_numbers.get(label)
         if number is None:

@@ -21,7 +21,9 @@ SHARED_DAG = "automaton"
 RUNS = "runs"
 DISORDER = "disorder"
 """Takes the events of a stream as they arrive; what the others take must be in order."""
-MATCHERS = (SHARED_DAG, RUNS, DISORDER)
+RECOMPUTE = "recompute"
+"""Holds events instead of partial matches and searches whenever a match can end."""
+MATCHERS = (SHARED_DAG, RUNS, RECOMPUTE, DISORDER)
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,18 @@ class Choice:
     matcher: str
     reason: str
     disorder: bool | None = None
+    fallback: str | None = None
+    """The matcher that a run over a table takes instead where it finds small windows."""
 
     @property
     def forward(self) -> bool:
         """Whether conditions are judged as events arrive."""
         return self.matcher == RUNS
+
+    @property
+    def recomputes(self) -> bool:
+        """Whether events are held instead of partial matches."""
+        return self.matcher == RECOMPUTE
 
 
 def choose_matcher(query: Query, root: Node, conditions: Sequence[Compiled], forced: str | None) -> Choice:

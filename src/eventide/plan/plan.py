@@ -11,12 +11,13 @@ from eventide.match.shared_dag.kernel import CONSUME_ALL, CONSUME_NONE, CONSUME_
 from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
 from eventide.plan.automaton import Automaton
 from eventide.plan.binding import BoundPattern, bind_pattern, own_names
-from eventide.plan.choice import Choice, choose_matcher, explodes, loops_freely, uses_strategy
+from eventide.plan.choice import RECOMPUTE, SHARED_DAG, Choice, choose_matcher, explodes, loops_freely, uses_strategy
 from eventide.plan.conditions import Compiled, ConditionCompiler
 from eventide.plan.evaluable import check_evaluable
 from eventide.plan.labelling import Labelling
 from eventide.plan.operators import OpaqueCondition, ValueColumn
 from eventide.plan.predicates import Predicate, assign_predicates, check_untyped_streams, with_bits
+from eventide.plan.recompute import preferred_choice, recompute_reason
 from eventide.plan.references import ALL_EVENTS, span_of
 from eventide.plan.results import Best, Groups, Results, bind_results, binder_of
 from eventide.plan.rewrite import RULES
@@ -171,6 +172,13 @@ class Plan:
             tuple(self.bound.absences[index].operand for index in self.checked_absences),
         )
 
+    def with_small_windows(self) -> Plan:
+        """Return the plan for windows that turned out to be small."""
+        if self.choice.fallback is None:
+            return self
+        reason = "the windows hold few events"
+        return replace(self, choice=Choice(self.choice.fallback, reason))
+
     @property
     def deduplicate(self) -> bool:
         """Whether different paths of the automaton can show the same match."""
@@ -229,6 +237,9 @@ def make_plan(
         explodes(query, root),
         results,
     )
+    _refuse_recomputation(plan)
+    if matcher is None and plan.choice.matcher == SHARED_DAG and conditions:
+        plan = replace(plan, choice=preferred_choice(plan))
     return plan if results is None else replace(plan, warnings=_result_warnings(plan))
 
 
@@ -372,6 +383,17 @@ def _compile_absences(
                 ) from None
         groups.append(tuple(group))
     return tuple(groups)
+
+
+def _refuse_recomputation(plan: Plan) -> None:
+    reason = recompute_reason(plan) if plan.choice.matcher == RECOMPUTE else None
+    if reason is not None:
+        raise BindError(
+            "MATCHER_NOT_SOUND",
+            f"Recomputation cannot run the query: {reason}.",
+            text=plan.query.text or None,
+            hint="Leave the choice to the planner, or ask for a sequence of events and loops of one event with SELECT ALL.",
+        )
 
 
 def _refuse_consumed_trailing(query: Query, bound: BoundPattern) -> None:

@@ -122,6 +122,8 @@ class CountStage(MatchStage):
 
     def _enumerate(self, table: pa.Table, spans: KeySpans, groups: npt.NDArray[np.int64]) -> None:
         batch = self._batch(table, spans)
+        if self._payload is None:
+            self._look_at_windows(batch)
         numbers = np.concatenate([self._kept_groups(), groups])
         for found in self.matcher.advance(batch):
             self._add(numbers[found.end])

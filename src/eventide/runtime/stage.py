@@ -14,11 +14,13 @@ import pyarrow.compute as pc
 from eventide.errors import DataError, LimitError
 from eventide.match.harvest import MatchLimit
 from eventide.match.protocol import EventBatch, MatcherSettings
+from eventide.match.recompute.window import largest_window
 from eventide.match.runs.matcher import RunsMatcher
 from eventide.match.shared_dag.matcher import SharedDagMatcher
 from eventide.match.tables import TooManyMoves
 from eventide.pattern import WindowUnit
 from eventide.plan.operators import Encoding
+from eventide.plan.recompute import SMALL_WINDOW, make_recompute_matcher
 from eventide.runtime.keys import InterleavedKeys, KeySpans, KeyTracker, SortedKeys
 from eventide.runtime.ordering import to_ordered
 from eventide.runtime.slots import SlotFiller
@@ -86,6 +88,8 @@ def make_matcher(plan: Plan, options: StageOptions) -> tuple[Matcher, Labelling]
         slice_index=options.slice_index,
         slices=options.slices,
     )
+    if plan.choice.recomputes:
+        return make_recompute_matcher(plan, settings, automaton), labelling
     kind = RunsMatcher if plan.choice.forward else SharedDagMatcher
     return kind(settings), labelling
 
@@ -157,12 +161,20 @@ class MatchStage:
     def _advance(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
         spans = self._keys.spans(table.select(list(self._key_columns)))
         batch = self._batch(table, spans)
+        if self._payload is None:
+            self._look_at_windows(batch)
         fresh = table.select(self._kept_columns)
         payload = fresh if self._payload is None else pa.concat_tables([self._payload, fresh])
         payload = payload.combine_chunks()
         for found in self.matcher.advance(batch):
             yield self._fill(found, payload)
         self._payload = payload.take(pa.array(self.matcher.keep()))
+
+    def _look_at_windows(self, batch: EventBatch) -> None:
+        """Take the other matcher where the first events show that windows are small."""
+        if self.plan.choice.fallback is not None and largest_window(batch) < SMALL_WINDOW:
+            self.plan = self.plan.with_small_windows()
+            self.matcher, self.labelling = self._made()
 
     def _finish(self) -> Iterator[pa.RecordBatch]:
         if self._payload is not None:

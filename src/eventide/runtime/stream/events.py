@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eventide.match.enumeration import Found
+    from eventide.match.protocol import EventBatch
     from eventide.plan.plan import Plan
     from eventide.runtime.keys import KeySpans
     from eventide.runtime.prepare import Layout
@@ -39,6 +40,9 @@ class StreamStage(MatchStage):
         self._kept_columns = [*self._kept_columns, ID]
         self.expired = 0
         self.floor = int(LOWEST)
+
+    def _look_at_windows(self, batch: EventBatch) -> None:
+        """Keep to the planned matcher: the first events of a stream say little about those to come, and state has its name."""
 
     def take(self, table: pa.Table) -> Iterator[pa.Table]:
         """Take events in their order and yield the matches that end with them."""
