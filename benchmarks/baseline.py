@@ -1,4 +1,4 @@
-"""The baseline of kammoun.md 3.1: a query tree whose leaves hold events, joined by nested loops at every trigger, powersets for loops.
+"""The baseline of kammoun.md 3.1: leaves hold events, nested loops join them at every trigger, loops take all of a powerset.
 
 Written for the canonical queries alone, `a ; b+` and `a ; b+ ; c`, to be compared with; nobody should run it.
 """
@@ -36,7 +36,7 @@ def follows(kind, one, other):
 
 @numba.njit(cache=True)
 def count_matches(kind, values, can_first, can_loop, window):
-    """Count the matches of one key: each trigger joins all leaves by nested loops and tries every subset of what the loop may take."""
+    """Count the matches of one key: each trigger joins by nested loops and tries every subset of what the loop may take."""
     total = 0
     loop = np.empty(window + 1, np.int64)
     for trigger in range(values.shape[0]):
@@ -80,7 +80,7 @@ def is_chain(kind, values, loop, taken, subset, last):
     return 1
 
 
-def counter(query: str, table: pa.Table, window: int) -> Callable[[pa.Table], int]:
+def counter(query: str, window: int) -> Callable[[pa.Table], int]:
     """Return what counts the matches of a canonical query in a table."""
 
     def count(rows: pa.Table) -> int:
