@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import disorder, explosion, kernels, pipelines, row_patterns, streams
+from benchmarks.recompute import event_tree, joins
 from benchmarks.report import show, write
 
 WORKLOADS = {
@@ -18,6 +19,8 @@ WORKLOADS = {
     "streams": lambda scale: streams.streams(int(100_000 * scale)),
     "soak": lambda scale: streams.soak(int(50_000_000 * scale)),
     "explosion": lambda scale: explosion.explosion(int(20_000 * scale), max(5.0, explosion.SECONDS * scale)),
+    "joins": lambda scale: joins.joins(int(50_000 * scale)),
+    "event-tree": lambda scale: event_tree.event_tree(int(100_000 * scale)),
     "rows-memory": lambda scale: row_patterns.large_partition(int(100_000_000 * scale)),
 }
 # These need an environment of their own, so they run when they are named only.

@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.jit import kernel
+from eventide.match.recompute.box_query import scan_box
 from eventide.match.recompute.encoding import HIGHEST, LOWEST
-from eventide.match.recompute.tree import Forest, delete, drop, insert, new_forest, scan_box, with_nodes
+from eventide.match.recompute.tree import Forest, insert, new_forest, with_nodes
+from eventide.match.recompute.tree_deletion import delete, drop
 from eventide.match.recompute.zorder import BOX_ROWS, HIGH, LOW, ONE
 
 MEMORY_FRIENDLY = 0
@@ -123,7 +125,7 @@ class SlidingTrees:
 
     >>> trees = SlidingTrees(slots=1, dimensions=1, size=10, slide=2, method=CPU_FRIENDLY)
     >>> trees.insert(np.zeros(3, np.int64), np.array([[0], [5], [12]], np.uint64), np.arange(3))
-    >>> trees.query(0, 12, np.array([[0], [99], [0]], np.uint64)).tolist()
+    >>> sorted(trees.query(0, 12, np.array([[0], [99], [0]], np.uint64)).tolist())
     [1, 2]
     """
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.jit import kernel
-from eventide.match.recompute.zorder import FOUND, HIGH, LOW, ONE, ZERO, compare, deciding_dimension, next_in, top_bit
+from eventide.match.recompute.zorder import ONE, ZERO, compare, deciding_dimension, top_bit
 
 if TYPE_CHECKING:
     from eventide.match.recompute.encoding import Coordinates
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FREE = 0
 FREE_NODES = 1
 TOUCHED = 2
+CAPACITY = 3
 LEAF_ENTRIES = 32
 DEEPEST = 40
 NODE = 0
@@ -64,19 +65,19 @@ def new_forest(trees: int, dimensions: int, nodes: int = 16, capacity: int = LEA
         np.full(trees, NONE, np.int32),
         np.zeros(trees, np.int64),
         np.empty((2, DEEPEST), np.int32),
-        np.array([NONE, 0, 0], np.int64),
+        np.array([NONE, 0, 0, capacity], np.int64),
     )
-    return with_nodes(empty, nodes, capacity)
+    return with_nodes(empty, nodes)
 
 
-def with_nodes(forest: Forest, nodes: int, capacity: int | None = None) -> Forest:
+def with_nodes(forest: Forest, nodes: int) -> Forest:
     """Return the forest with so many more free nodes; the old one must not be used any longer.
 
     >>> int(with_nodes(new_forest(1, 2, nodes=4), 6).meta[FREE_NODES])
     10
     """
     before = len(forest.size)
-    entries = capacity or len(forest.row) // before
+    entries = int(forest.meta[CAPACITY])
     grown = forest._replace(
         key=np.concatenate([forest.key, np.zeros((nodes * entries, forest.key.shape[1]), np.uint64)]),
         row=np.concatenate([forest.row, np.zeros(nodes * entries, np.int64)]),
@@ -141,38 +142,34 @@ def new_node(forest, level):
 
 
 @kernel
-def free_node(forest, node):
-    """Give a node back."""
-    forest.following[node] = forest.meta[FREE]
-    forest.meta[FREE] = node
-    forest.meta[FREE_NODES] += 1
-
-
-@kernel
-def copy_entry(forest, target, source):
+def copy_entry(key, row, child, target, source):
     """Copy an entry within the arena."""
-    for dimension in range(forest.key.shape[1]):
-        forest.key[target, dimension] = forest.key[source, dimension]
-    forest.row[target] = forest.row[source]
-    forest.child[target] = forest.child[source]
+    for dimension in range(key.shape[1]):
+        key[target, dimension] = key[source, dimension]
+    row[target] = row[source]
+    child[target] = child[source]
 
 
 @kernel
-def before(forest, entry, points, point, row):
-    """Return whether an entry comes before a point of a row."""
-    order = compare(forest.key, entry, points, point)
-    return order < 0 or (order == 0 and forest.row[entry] < row)
+def first_not_before(key, rows, low, high, points, point, row):
+    """Return the first entry of [low, high) that does not come before a point of a row.
 
-
-@kernel
-def place_of(forest, node, first, points, point, row):
-    """Return the first place from `first` on in a node whose entry does not come before a point of a row."""
-    base = node * (forest.row.shape[0] // forest.size.shape[0])
-    low = first
-    high = forest.size[node]
+    The comparison is `zorder.compare`, written out: a call would take longer than what it does.
+    """
     while low < high:
         middle = (low + high) // 2
-        if before(forest, base + middle, points, point, row):
+        deciding = -1
+        highest = ZERO
+        for dimension in range(key.shape[1]):
+            difference = key[middle, dimension] ^ points[point, dimension]
+            if highest < difference and highest < (highest ^ difference):
+                highest = difference
+                deciding = dimension
+        if deciding < 0:
+            before = rows[middle] < row
+        else:
+            before = key[middle, deciding] < points[point, deciding]
+        if before:
             low = middle + 1
         else:
             high = middle
@@ -182,46 +179,51 @@ def place_of(forest, node, first, points, point, row):
 @kernel
 def find_leaf(forest, tree, points, point, row):
     """Go down to the leaf where a point of a row belongs, leaving the way in `path`; returns (leaf, depth)."""
-    capacity = forest.row.shape[0] // forest.size.shape[0]
+    key, rows, child, size, level, path = forest.key, forest.row, forest.child, forest.size, forest.level, forest.path
+    capacity = forest.meta[CAPACITY]
     node = forest.root[tree]
     depth = 0
-    while forest.level[node] > 0:
-        place = place_of(forest, node, 1, points, point, row)
+    while level[node] > 0:
+        base = node * capacity
+        end = base + size[node]
+        entry = first_not_before(key, rows, base + 1, end, points, point, row)
         # A separator that is equal belongs to the child behind it.
-        exact = place < forest.size[node] and forest.row[node * capacity + place] == row
-        if not exact or compare(forest.key, node * capacity + place, points, point) != 0:
-            place -= 1
-        forest.path[NODE, depth] = node
-        forest.path[PLACE, depth] = place
+        if entry == end or rows[entry] != row or compare(key, entry, points, point) != 0:
+            entry -= 1
+        path[NODE, depth] = node
+        path[PLACE, depth] = entry - base
         depth += 1
-        node = forest.child[node * capacity + place]
+        node = child[entry]
     return node, depth
+
+
+@kernel
+def shift_up(key, row, child, begin, end):
+    """Move the entries of [begin, end) by one.
+
+    What runs for every event takes single arrays and calls nothing: a call with a whole forest costs more than its work.
+    """
+    for entry in range(end, begin, -1):
+        for dimension in range(key.shape[1]):
+            key[entry, dimension] = key[entry - 1, dimension]
+        row[entry] = row[entry - 1]
+        child[entry] = child[entry - 1]
 
 
 @kernel
 def open_gap(forest, node, place):
     """Move the entries of a node from `place` on by one."""
-    base = node * (forest.row.shape[0] // forest.size.shape[0])
-    for index in range(forest.size[node], place, -1):
-        copy_entry(forest, base + index, base + index - 1)
+    base = node * forest.meta[CAPACITY]
+    shift_up(forest.key, forest.row, forest.child, base + place, base + forest.size[node])
     forest.size[node] += 1
-
-
-@kernel
-def close_gap(forest, node, place):
-    """Take the entry at `place` out of a node."""
-    base = node * (forest.row.shape[0] // forest.size.shape[0])
-    forest.size[node] -= 1
-    for index in range(place, forest.size[node]):
-        copy_entry(forest, base + index, base + index + 1)
 
 
 @kernel
 def move_tail(forest, node, place, target):
     """Append the entries of a node from `place` on to another."""
-    capacity = forest.row.shape[0] // forest.size.shape[0]
+    capacity = forest.meta[CAPACITY]
     for index in range(place, forest.size[node]):
-        copy_entry(forest, target * capacity + forest.size[target], node * capacity + index)
+        copy_entry(forest.key, forest.row, forest.child, target * capacity + forest.size[target], node * capacity + index)
         forest.size[target] += 1
     forest.size[node] = place
 
@@ -264,20 +266,27 @@ def split_place(forest, leaf, place, points, point):
 @kernel
 def insert(forest, tree, points, point, row):
     """Insert a point with its row into a tree; False, with nothing changed, when there may be too few free nodes."""
-    capacity = forest.row.shape[0] // forest.size.shape[0]
+    capacity = forest.meta[CAPACITY]
     if forest.root[tree] < 0:
         if forest.meta[FREE_NODES] < 1:
             return False
         forest.root[tree] = new_node(forest, 0)
     if forest.meta[FREE_NODES] < forest.level[forest.root[tree]] + 2:
         return False
+    key, rows, child = forest.key, forest.row, forest.child
     leaf, depth = find_leaf(forest, tree, points, point, row)
-    place = place_of(forest, leaf, 0, points, point, row)
+    base = leaf * capacity
+    end = base + forest.size[leaf]
+    entry = first_not_before(key, rows, base, end, points, point, row)
     forest.events[tree] += 1
-    if forest.size[leaf] < capacity:
-        open_gap(forest, leaf, place)
-        write_entry(forest, leaf * capacity + place, points, point, row)
+    if end < base + capacity:
+        shift_up(key, rows, child, entry, end)
+        for dimension in range(key.shape[1]):
+            key[entry, dimension] = points[point, dimension]
+        rows[entry] = row
+        forest.size[leaf] += 1
         return True
+    place = entry - base
     stay, left = split_place(forest, leaf, place, points, point)
     right = new_node(forest, 0)
     behind = forest.following[leaf]
@@ -297,7 +306,7 @@ def insert(forest, tree, points, point, row):
 @kernel
 def add_child(forest, tree, depth, left, right):
     """Put a new node behind its left neighbour into the parents on `path`, splitting those that are full."""
-    capacity = forest.row.shape[0] // forest.size.shape[0]
+    capacity = forest.meta[CAPACITY]
     while depth > 0:
         depth -= 1
         parent = forest.path[NODE, depth]
@@ -312,162 +321,15 @@ def add_child(forest, tree, depth, left, right):
                 target = sibling
                 place -= half
         open_gap(forest, target, place)
-        copy_entry(forest, target * capacity + place, right * capacity)
+        copy_entry(forest.key, forest.row, forest.child, target * capacity + place, right * capacity)
         forest.child[target * capacity + place] = right
         if sibling < 0:
             return
         left, right = parent, sibling
     root = new_node(forest, forest.level[left] + 1)
-    copy_entry(forest, root * capacity, left * capacity)
-    copy_entry(forest, root * capacity + 1, right * capacity)
+    copy_entry(forest.key, forest.row, forest.child, root * capacity, left * capacity)
+    copy_entry(forest.key, forest.row, forest.child, root * capacity + 1, right * capacity)
     forest.child[root * capacity] = left
     forest.child[root * capacity + 1] = right
     forest.size[root] = 2
     forest.root[tree] = root
-
-
-@kernel
-def delete(forest, tree, points, point, row):
-    """Take a point with its row out of a tree; False when it is not there."""
-    capacity = forest.row.shape[0] // forest.size.shape[0]
-    if forest.root[tree] < 0:
-        return False
-    leaf, depth = find_leaf(forest, tree, points, point, row)
-    place = place_of(forest, leaf, 0, points, point, row)
-    entry = leaf * capacity + place
-    if place == forest.size[leaf] or forest.row[entry] != row or compare(forest.key, entry, points, point) != 0:
-        return False
-    close_gap(forest, leaf, place)
-    forest.events[tree] -= 1
-    shrink(forest, tree, depth, leaf)
-    return True
-
-
-@kernel
-def unlink(forest, node):
-    """Take a node out of the chain of its leaves and give it back."""
-    if forest.level[node] == 0:
-        if forest.previous[node] >= 0:
-            forest.following[forest.previous[node]] = forest.following[node]
-        if forest.following[node] >= 0:
-            forest.previous[forest.following[node]] = forest.previous[node]
-    free_node(forest, node)
-
-
-@kernel
-def shrink(forest, tree, depth, node):
-    """Merge nodes that hold little with a neighbour, from `node` up the `path`."""
-    capacity = forest.row.shape[0] // forest.size.shape[0]
-    while depth > 0 and forest.size[node] <= capacity // 4:
-        depth -= 1
-        parent = forest.path[NODE, depth]
-        place = forest.path[PLACE, depth]
-        base = parent * capacity
-        if forest.size[node] == 0:
-            unlink(forest, node)
-            close_gap(forest, parent, place)
-        else:
-            left = place - 1 if place + 1 == forest.size[parent] else place
-            if left < 0:
-                return
-            first = forest.child[base + left]
-            second = forest.child[base + left + 1]
-            if forest.size[first] + forest.size[second] > capacity // 2:
-                return
-            if forest.level[node] > 0:
-                child = forest.child[second * capacity]
-                copy_entry(forest, second * capacity, base + left + 1)
-                forest.child[second * capacity] = child
-            move_tail(forest, second, 0, first)
-            unlink(forest, second)
-            close_gap(forest, parent, left + 1)
-        node = parent
-    root = forest.root[tree]
-    while forest.level[root] > 0 and forest.size[root] == 1:
-        child = forest.child[root * capacity]
-        free_node(forest, root)
-        root = child
-    if forest.size[root] == 0:
-        unlink(forest, root)
-        root = NONE
-    forest.root[tree] = root
-
-
-@kernel
-def drop(forest, tree):
-    """Empty a tree, giving all its nodes back."""
-    capacity = forest.row.shape[0] // forest.size.shape[0]
-    node = forest.root[tree]
-    depth = 0
-    while node >= 0:
-        if forest.level[node] > 0 and forest.size[node] > 0:
-            forest.size[node] -= 1
-            forest.path[NODE, depth] = node
-            depth += 1
-            node = forest.child[node * capacity + forest.size[node]]
-        else:
-            free_node(forest, node)
-            depth -= 1
-            node = forest.path[NODE, depth] if depth >= 0 else NONE
-    forest.root[tree] = NONE
-    forest.events[tree] = 0
-
-
-@kernel
-def in_box(keys, key, box):
-    """Return whether a point lies in a box."""
-    for dimension in range(keys.shape[1]):
-        if keys[key, dimension] < box[LOW, dimension] or keys[key, dimension] > box[HIGH, dimension]:
-            return False
-    return True
-
-
-@kernel
-def scan_box(forest, tree, box, entries, begin, keep):
-    """Find the events of a tree in a box, in Z order, jumping over what lies outside; returns their number.
-
-    With `keep` their places in the arena are written to `entries` from `begin` on, which must have room for them.
-    """
-    capacity = forest.row.shape[0] // forest.size.shape[0]
-    found = 0
-    if forest.root[tree] < 0:
-        return found
-    lowest = np.int64(np.iinfo(np.int64).min)
-    leaf, _ = find_leaf(forest, tree, box, LOW, lowest)
-    place = place_of(forest, leaf, 0, box, LOW, lowest)
-    while leaf >= 0:
-        if place >= forest.size[leaf]:
-            leaf = forest.following[leaf]
-            place = 0
-            continue
-        entry = leaf * capacity + place
-        forest.meta[TOUCHED] += 1
-        if in_box(forest.key, entry, box):
-            if keep:
-                entries[begin + found] = entry
-            found += 1
-            place += 1
-            continue
-        if not next_in(forest.key, entry, box):
-            break
-        last = leaf * capacity + forest.size[leaf] - 1
-        if before(forest, last, box, FOUND, lowest):
-            leaf, _ = find_leaf(forest, tree, box, FOUND, lowest)
-            place = 0
-        place = place_of(forest, leaf, place, box, FOUND, lowest)
-    return found
-
-
-@kernel
-def rows_in_box(forest, tree, box, rows):
-    """Write the rows of the events in a box, in Z order, and return their number; `rows` must have room for them."""
-    found = scan_box(forest, tree, box, rows, 0, True)
-    for index in range(found):
-        rows[index] = forest.row[rows[index]]
-    return found
-
-
-@kernel
-def count_in_box(forest, tree, box):
-    """Return the exact number of events in a box."""
-    return scan_box(forest, tree, box, forest.row, 0, False)
