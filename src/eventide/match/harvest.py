@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from eventide.match.agreement import possible_values
+from eventide.match.checking import enumerate_checked
 from eventide.match.enumeration import (
     COUNT_LIMIT,
     FINISHED,
@@ -15,7 +17,6 @@ from eventide.match.enumeration import (
     Accepts,
     Found,
     Walk,
-    enumerate_checked,
     enumerate_plain,
     grow_walk,
     new_accepts,
@@ -171,9 +172,14 @@ class Harvest(ABC):
 
             return plain
         labelled, store = settings.labelled, self._rows.store
-        programs = labelled.closing_programs() if self.judges_on_arrival else labelled.programs()
+        programs = labelled.closing_programs() if self.judges_on_arrival else labelled.agreeing_programs()
         absences = labelled.absences()
-        counts = np.empty(int(self._counters[TOP]) if settings.slices > 1 else 1, np.int64)
+        top = int(self._counters[TOP])
+        counts = np.empty(top if settings.slices > 1 else 1, np.int64)
+        groups = len(programs.agree_float)
+        possible = np.empty((groups, top if groups else 0), np.int64)
+        if groups:
+            possible_values(nodes, top, programs, store, possible)
 
         def checked(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int]:
             return enumerate_checked(  # type: ignore[no-any-return]
@@ -194,6 +200,7 @@ class Harvest(ABC):
                 counts,
                 settings.slice_index,
                 settings.slices,
+                possible,
             )
 
         return checked

@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.jit import kernel
-from eventide.match.operators import STACK, Op, less, operate
+from eventide.match.operators import STACK, Op, equal, less, operate
 
 MAX_SLOTS = 6
+SIMPLY = 2
+"""All that a label has to judge are comparisons of two values."""
 
 
 class Programs(NamedTuple):
@@ -45,6 +47,19 @@ class Programs(NamedTuple):
     """Conditions to check on whole matches."""
     closing_done: npt.NDArray[np.uint8]
     """[closing, label]: 1 when a match whose outermost event has the label has been checked on the way."""
+    simple: npt.NDArray[np.int32]
+    """[condition, (op, left slot, left column, right column, paired)] of those that compare two values, op -1 for the others.
+
+    A paired one compares an event with the next of its variable; the left slot is then 1 where the next one stands on the left.
+    """
+    judged: npt.NDArray[np.uint8]
+    """[label]: 0 when there is nothing to judge as an event with the label joins, SIMPLY, or 1."""
+    agree_first: npt.NDArray[np.int32]
+    """[label + 1]: where the values begin in which an event with the label must agree with others (`agreement.py`)."""
+    agree_group: npt.NDArray[np.int32]
+    agree_column: npt.NDArray[np.int32]
+    agree_float: npt.NDArray[np.uint8]
+    """[group]: 1 where the values are doubles."""
 
 
 @kernel
@@ -237,6 +252,60 @@ def every_instance_holds(programs, condition, rows, labels, depth, values, float
 
 
 @kernel
+def compare(op, left_column, left, right_column, right, values, floats, valid):
+    """Compare a value of one row with one of another, null not holding."""
+    known = valid[left_column, left] and valid[right_column, right]
+    if op == Op.SAME_I or op == Op.SAME_F:
+        if not known:
+            return not valid[left_column, left] and not valid[right_column, right]
+    if not known:
+        return False
+    if op == Op.EQ_I or op == Op.SAME_I:
+        return values[left_column, left] == values[right_column, right]
+    if op == Op.NE_I:
+        return values[left_column, left] != values[right_column, right]
+    if op == Op.LT_I:
+        return values[left_column, left] < values[right_column, right]
+    if op == Op.LE_I:
+        return values[left_column, left] <= values[right_column, right]
+    if op == Op.EQ_F or op == Op.SAME_F:
+        return equal(floats[left_column, left], floats[right_column, right])
+    if op == Op.NE_F:
+        return not equal(floats[left_column, left], floats[right_column, right])
+    if op == Op.LT_F:
+        return less(floats[left_column, left], floats[right_column, right])
+    return not less(floats[right_column, right], floats[left_column, left])
+
+
+@kernel
+def compares(simple, slots, label_has, condition, slot, at, rows, labels, depth, values, floats, valid):
+    """Judge all instances of a comparison of two values in which the event at path index `at` stands in a slot."""
+    op = simple[condition, 0]
+    left_column, right_column = simple[condition, 2], simple[condition, 3]
+    if simple[condition, 4]:
+        later = at - 1
+        while later >= 0 and not label_has[labels[later], slots[condition, slot]]:
+            later -= 1
+        if later < 0:
+            return True
+        if simple[condition, 1]:
+            return compare(op, left_column, rows[later], right_column, rows[at], values, floats, valid)
+        return compare(op, left_column, rows[at], right_column, rows[later], values, floats, valid)
+    other = slots[condition, 1 - slot]
+    on_left = simple[condition, 1] == slot
+    row = rows[at]
+    for index in range(depth):
+        if label_has[labels[index], other]:
+            if on_left:
+                holding = compare(op, left_column, row, right_column, rows[index], values, floats, valid)
+            else:
+                holding = compare(op, left_column, rows[index], right_column, row, values, floats, valid)
+            if not holding:
+                return False
+    return True
+
+
+@kernel
 def new_scratch():
     """Return the work space of the evaluator."""
     return (np.zeros(STACK, np.int64), np.zeros(STACK), np.zeros(STACK, np.int64), np.zeros(MAX_SLOTS, np.int64))
@@ -259,7 +328,25 @@ def joins(programs, at, rows, labels, depth, values, floats, valid, scratch):
                 index += 1
             if index == depth:
                 continue
-        if not all_hold(programs, condition, slot, index, np.int64(-1), rows, labels, depth, values, floats, valid, scratch):
+        if programs.simple[condition, 0] >= 0:
+            if not compares(
+                programs.simple,
+                programs.slots,
+                programs.label_has,
+                condition,
+                slot,
+                index,
+                rows,
+                labels,
+                depth,
+                values,
+                floats,
+                valid,
+            ):
+                return False
+        elif not all_hold(
+            programs, condition, slot, index, np.int64(-1), rows, labels, depth, values, floats, valid, scratch
+        ):
             return False
     for whole in range(programs.whole_first[label], programs.whole_first[label + 1]):
         condition = np.int64(programs.whole_condition[whole])

@@ -50,6 +50,10 @@ class LabelledQuery(Protocol):
         """Return the conditions by label."""
         ...
 
+    def agreeing_programs(self) -> Programs:
+        """Return the conditions by label, equalities that all matches share taken out as agreements."""
+        ...
+
     def closing_programs(self) -> Programs:
         """Return what is judged on whole matches only."""
         ...

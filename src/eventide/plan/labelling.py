@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from eventide.match.enumeration import Absences
 from eventide.match.operators import Op
-from eventide.match.programs import MAX_SLOTS, Programs
+from eventide.match.programs import MAX_SLOTS, SIMPLY, Programs
+from eventide.plan.comparisons import Agreements, is_equality, simple_comparison
 from eventide.plan.references import ALL_EVENTS
-from eventide.plan.structure import followers
+from eventide.plan.structure import always_bound, followers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,7 @@ class Labelling:
     """For each absence the variable of the operand of AND that it stands in."""
     _made_for: int = -1
     _programs: Programs | None = field(default=None)
+    _agreeing: Programs | None = field(default=None)
     _absences: Absences | None = field(default=None)
 
     def label_count(self) -> int:
@@ -55,11 +57,17 @@ class Labelling:
         assert self._programs is not None
         return self._programs
 
+    def agreeing_programs(self) -> Programs:
+        """Return the programs with the equalities taken out that all matches share; they come back as agreements."""
+        self._refresh()
+        assert self._agreeing is not None
+        return self._agreeing
+
     def closing_programs(self) -> Programs:
         """Return the programs without what is judged while events join, for matches that have been judged so."""
         programs = self.programs()
         nothing = np.zeros_like(programs.pair_first)
-        return programs._replace(pair_first=nothing, whole_first=nothing)
+        return programs._replace(pair_first=nothing, whole_first=nothing, judged=np.zeros_like(programs.judged))
 
     def absences(self) -> Absences:
         """Return the absences as kernels read them."""
@@ -85,7 +93,9 @@ class Labelling:
     def _refresh(self) -> None:
         count = self.label_count()
         if count != self._made_for:
-            self._programs = self._make_programs()
+            self._programs = self._make_programs(Agreements([]))
+            agreements = Agreements([] if self.forward else self._agreements())
+            self._agreeing = self._make_programs(agreements) if agreements.groups else self._programs
             self._absences = self._make_absences()
             self._made_for = count
 
@@ -107,7 +117,12 @@ class Labelling:
             [frozenset(after.get(_written(label.variables), empty)) for label in labels],
         )
 
-    def _make_programs(self) -> Programs:
+    def _agreements(self) -> list[Compiled]:
+        """Return the equalities between variables that every match binds."""
+        bound = always_bound(self.root, self.automaton.occurrence_labels)
+        return [condition for condition in self.conditions if is_equality(condition) and bound.issuperset(condition.slots)]
+
+    def _make_programs(self, agreements: Agreements) -> Programs:
         labels = self.automaton.labels
         earlier, later = self._reach()
         # Conditions of the direction first, the whole-match versions behind them, those of absences last.
@@ -122,6 +137,8 @@ class Labelling:
             reached = (earlier if self.forward else later)[index] | own
             open_side = (later if self.forward else earlier)[index]
             for number, condition in enumerate(self.conditions):
+                if condition in agreements.conditions:
+                    continue
                 if number not in closing:
                     for slot, variable in enumerate(condition.slots):
                         others = [other for other in condition.slots if other != variable]
@@ -134,6 +151,8 @@ class Labelling:
                     # An event that binds nothing never joins: a match of such events alone is judged when it closes.
                     if not self.forward and label.variables:
                         done[closing.index(number), index] = 1
+        entries = [agreements.entries(label.variables) for label in labels]
+        simple = np.array([simple_comparison(program) for program in programs], np.int32).reshape(-1, 5)
         label_has = np.zeros((len(labels), max(1, len(self.variables))), np.uint8)
         for index, label in enumerate(labels):
             for variable in label.variables:
@@ -157,6 +176,12 @@ class Labelling:
             whole_condition=np.array([number for group in wholes for number in group], np.int32),
             closing=np.array(closing, np.int32) + len(self.conditions),
             closing_done=done,
+            simple=simple,
+            judged=np.array([_judged(pairs[i], wholes[i], simple) for i in range(len(labels))], np.uint8),
+            agree_first=_offsets([len(group) for group in entries]),
+            agree_group=np.array([group for entry in entries for group, _ in entry], np.int32),
+            agree_column=np.array([column for entry in entries for _, column in entry], np.int32),
+            agree_float=np.array(agreements.floats, np.uint8),
         )
 
     def _slots(self, programs: Sequence[Compiled]) -> npt.NDArray[np.int32]:
@@ -232,6 +257,13 @@ class Labelling:
 def _written(variables: tuple[str, ...]) -> tuple[str, ...]:
     """Return the variables of the query's text; those that planning adds do not tell steps apart (semantics.md, section 5)."""
     return tuple(variable for variable in variables if "@" not in variable)
+
+
+def _judged(pairs: Sequence[tuple[int, int]], wholes: Sequence[int], simple: npt.NDArray[np.int32]) -> int:
+    """Return how much there is to judge as an event joins: nothing, comparisons of two values only, or more."""
+    if wholes or any(simple[number, 0] < 0 for number, _ in pairs):
+        return 1
+    return SIMPLY if pairs else 0
 
 
 def _offsets(lengths: Sequence[int]) -> npt.NDArray[np.int32]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlglot import exp
 
     from eventide.errors import Span
@@ -119,6 +121,25 @@ def occurrences_in(node: Node) -> frozenset[int]:
             return frozenset().union(*(occurrences_in(part) for part in parts))
         case Loop(part=part):
             return occurrences_in(part)
+
+
+def always_bound(node: Node, variables: Sequence[Sequence[str]]) -> frozenset[str]:
+    """Return the variables that every match binds; `variables[i]` are those of occurrence i.
+
+    >>> from eventide.pattern import Strategy
+    >>> loop = Loop(One(1), 0, None, Strategy.ANY)
+    >>> sorted(always_bound(Chain((One(0), loop), (BoundGap(Strategy.ANY),)), [["a"], ["b"]]))
+    ['a']
+    """
+    match node:
+        case One(occurrence=occurrence):
+            return frozenset(variables[occurrence])
+        case Chain(parts=parts) | Mix(parts=parts):
+            return frozenset().union(*(always_bound(part, variables) for part in parts))
+        case Choice(parts=parts):
+            return frozenset.intersection(*(always_bound(part, variables) for part in parts))
+        case Loop(part=part, minimum=minimum):
+            return always_bound(part, variables) if minimum else frozenset()
 
 
 def followers(root: Node) -> dict[int, frozenset[int]]:

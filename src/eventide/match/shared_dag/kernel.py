@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.enumeration import COUNT_LIMIT, FULL, GROW, enumerate_checked, grow_walk
+from eventide.match.checking import enumerate_checked
+from eventide.match.enumeration import COUNT_LIMIT, FULL, GROW, grow_walk
 from eventide.match.jit import kernel
 from eventide.match.shared_dag.nodes import BOTTOM, NONE, insert, merge
 from eventide.match.tables import UNKNOWN
@@ -344,6 +345,7 @@ def consume_matches(lists, counters, consume, slot):
 def holds_a_match(nodes, accepts, counters, walk, found, taken, programs, absences, store):
     """Return the walk and whether the accepts since CONFIRM_FROM hold any match."""
     counts = np.zeros(1, np.int64)
+    possible = np.zeros((0, 0), np.int64)
     accept, size = counters[CONFIRM_FROM], 0
     found.offset[0] = 0
     while True:
@@ -365,6 +367,7 @@ def holds_a_match(nodes, accepts, counters, walk, found, taken, programs, absenc
             counts,
             0,
             1,
+            possible,
         )
         # FULL without a match written means that one did not fit.
         if status != GROW:
