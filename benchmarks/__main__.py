@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import disorder, explosion, kernels, pipelines, row_patterns, streams
+from benchmarks import cluster, disorder, explosion, kernels, pipelines, row_patterns, streams
 from benchmarks.recompute import event_tree, joins
 from benchmarks.report import show, write
 
 WORKLOADS = {
     "update": lambda scale: kernels.update(int(10_000_000 * scale)),
     "enumeration": lambda scale: kernels.enumeration(int(10_000_000 * scale)),
+    "cluster": cluster.cluster,
     "memory": lambda scale: kernels.memory(int(100_000_000 * scale)),
     "pipelines": lambda scale: pipelines.pipelines(int(5_000_000 * scale)),
     "rows": lambda scale: row_patterns.row_patterns(int(2_000_000 * scale)),

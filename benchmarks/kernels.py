@@ -70,30 +70,53 @@ def update(events: int = 10_000_000) -> list[Figure]:
 
 
 def enumeration(matches: int = 10_000_000) -> list[Figure]:
-    """Measure enumeration into arrays for the streams S1, S2, S3 of abella.md 9."""
+    """Measure enumeration into arrays for the streams S1, S2, S3 of abella.md 9, also with a binary equality."""
     side = round(matches**0.5)
+    long_side = round((3 * matches) ** 0.5)
+    subsets = round(np.log2(matches))
+    pairs = max(4, subsets - 4)
     shapes = {
-        "S1, A ; B ; C": ("SELECT * WHERE A ; B ; C", [1] * side + [2] * side + [4]),
-        "S2, A ; B+ ; C": ("SELECT * WHERE A ; B+ ; C", [1] + [2] * 23 + [4]),
-        "S3, A+ ; B+ ; C": ("SELECT * WHERE A+ ; B+ ; C", [1, 2] * 19 + [4]),
+        "S1, A ; B ; C": ("A AS a ; B AS b ; C AS c", [1] * side + [2] * side + [4], [1] * long_side + [2] * long_side + [4]),
+        "S2, A ; B+ ; C": ("A AS a ; B+ AS b ; C AS c", [1] + [2] * subsets + [4], [1] + [2] * (3 * subsets) + [4]),
+        "S3, A+ ; B+ ; C": ("A+ AS a ; B+ AS b ; C AS c", [1, 2] * pairs + [4], [1, 2] * (3 * (pairs - 2)) + [4]),
     }
     figures = []
-    for name, (text, kinds) in shapes.items():
-        masks = np.array(kinds, np.int64)
-        best, count, positions = float("inf"), 0, 0
-        for _ in range(3):
-            matcher = matcher_for(text)
-            clock = np.arange(len(masks))
-            batch = EventBatch(masks, clock, np.full(len(masks), NEVER_EXPIRES))
-            started = time.perf_counter()
-            count = positions = 0
-            for found in matcher.advance(batch):
-                count += len(found.start)
-                positions += len(found.row)
-            best = min(best, time.perf_counter() - started)
+    for name, (pattern, kinds, longer) in shapes.items():
+        count, positions, best = enumerated(f"SELECT * WHERE {pattern}", kinds)
         figures.append(Figure(f"enumeration, {name}, {count:,} matches", count / best / 1e6, "M matches/s", ">= 20"))
         figures.append(Figure(f"enumeration, {name}", positions / best / 1e6, "M positions/s", None))
+        equal, equal_positions, equal_best = enumerated(f"SELECT * WHERE {pattern} FILTER a.id = b.id", longer)
+        rate = equal / equal_best / 1e6
+        figures.append(Figure(f"enumeration, {name} with A[id] = B[id], {equal:,} matches", rate, "M matches/s", None))
+        figures.append(
+            Figure(f"enumeration, {name}, with A[id] = B[id]", equal_positions / equal_best / 1e6, "M positions/s", None)
+        )
+        ratio = (count / best) / (equal / equal_best)
+        figures.append(Figure(f"enumeration, {name}, without against with the equality", ratio, "ratio", "<= 3"))
     return figures
+
+
+def enumerated(text: str, kinds: list[int]) -> tuple[int, int, float]:
+    """Return the matches and positions of a stream, and the best time to enumerate them; every third event has the same id."""
+    plan = make_plan(et.query(text).model, {"S": SCHEMA}, lambda trees: [Kind.INTEGER] * len(trees))
+    masks, clock = np.array(kinds, np.int64), np.arange(len(kinds))
+    # Shuffled, so that ids do not follow each other in turns; As and Bs of a pair share theirs.
+    draw = np.random.default_rng(1)
+    drawn = draw.permutation(np.arange(len(kinds)) % 3)
+    ids = np.repeat(drawn, 2)[: len(kinds)] if kinds[:4] == [1, 2, 1, 2] else drawn
+    values = np.broadcast_to(ids, (len(plan.values), len(kinds))).copy()
+    best, count, positions = float("inf"), 0, 0
+    for _ in range(3):
+        matcher, _ = make_matcher(plan, StageOptions())
+        never = np.full(len(masks), NEVER_EXPIRES)
+        batch = EventBatch(masks, clock, never, values=values, valid=np.ones_like(values, np.uint8))
+        started = time.perf_counter()
+        count = positions = 0
+        for found in matcher.advance(batch):
+            count += len(found.start)
+            positions += len(found.row)
+        best = min(best, time.perf_counter() - started)
+    return count, positions, best
 
 
 def memory(events: int = 100_000_000) -> list[Figure]:

@@ -16,6 +16,7 @@ from eventide.errors import (
     ParseError,
 )
 from eventide.queries import Queries, queries
+from eventide.runtime.cluster.balance import Balance, balance
 from eventide.sources.replay import register_sources, replay
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Balance",
     "BindError",
     "DataError",
     "EventideError",
@@ -37,6 +39,7 @@ __all__ = [
     "Queries",
     "Query",
     "Statement",
+    "balance",
     "builder",
     "events",
     "queries",

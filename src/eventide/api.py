@@ -11,6 +11,7 @@ from eventide.explain import explain_plan, explain_rows
 from eventide.plan.plan import Plan, make_plan
 from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
 from eventide.runtime import Options, Source, StreamSettings, source_of
+from eventide.runtime.distribution import check_way, refuse_unsound
 from eventide.runtime.rows.stage import DEFAULT_MAX_STEPS, RowOptions
 from eventide.runtime.statement import BoundStatement
 from eventide.runtime.statement_engines import engine_for
@@ -110,6 +111,7 @@ class Query:
         /,
         *,
         max_matches: int | None = None,
+        distribution: str | None = None,
         slices: int | None = None,
         matcher: str | None = None,
         lateness: str | int | None = None,
@@ -121,9 +123,13 @@ class Query:
     ) -> Any:
         """Return the matches: a Spark DataFrame for Spark events, a pyarrow.Table otherwise.
 
-        Several streams are given by the names they have in FROM. `max_matches` stops a run that finds more, `slices` spreads the
-        enumeration of each key over that many Spark tasks, `matcher` forces "automaton", "runs" or
-        "recompute", on streams also "disorder".
+        Several streams are given by the names they have in FROM. `max_matches` stops a run that finds more, `matcher` forces
+        "automaton", "runs" or "recompute", on streams also "disorder".
+
+        `distribution` says how Spark's tasks share a result that is larger than the events, and `slices` how many of them:
+        "auto" counts first and spreads what is worth it, "plain" never spreads. "slices" and "shuffled_slices" give every task
+        all events (of its keys) and a slice of the matches. "round_robin", "two_choices" and "least_loaded" find matches in one
+        task and judge conditions between events in others, "maximal" ships only matches that are part of no other.
 
         A streaming DataFrame gives a streaming DataFrame, to be written in append mode. `lateness` is how much later than others
         an event may come ("10 seconds"); later ones are left out and counted. `output` says when a match comes out: "final" as
@@ -140,10 +146,11 @@ class Query:
         refuse_stream_settings(source, output, buckets, max_state, overflow)
         for _, schema in plan.streams:
             bind_lateness(lateness, schema)
-        if source.streaming and (max_matches is not None or slices is not None):
+        check_way(distribution, slices)
+        if source.streaming and (max_matches is not None or slices is not None or distribution is not None):
             raise BindError(
                 "ONLY_ON_TABLES",
-                "max_matches and slices are for tables; a stream has no end at which its matches could be counted.",
+                "max_matches, slices and distribution are for tables; a stream has no end at which its matches could be counted.",
                 hint="Cap the state with max_state, or the matches with LIMIT.",
             )
         if plan.choice.disorder and not source.streaming:
@@ -155,7 +162,8 @@ class Query:
         for warning in plan.warnings if max_matches is None else ():
             warnings.warn(warning, EventideWarning, stacklevel=2)
         settings = StreamSettings(lateness, output, buckets, max_state, overflow)
-        return source.match(plan, Options(max_matches, slices, settings))
+        refuse_unsound(plan, distribution, slices)
+        return source.match(plan, Options(max_matches, slices, settings, distribution))
 
     def count(self, events: Events | None = None, /, *, matcher: str | None = None, **streams: Events) -> Any:
         """Return the number of matches of each key, without enumerating them where the query allows it.
@@ -220,8 +228,16 @@ class Query:
         source, plan = self._plan(events, streams, None)
         return source.output_schema(plan)
 
-    def explain(self, format: str = "text", events: Events | None = None, **streams: Events) -> str:  # noqa: A002
-        """Return the plan as text, as a mermaid or as a dot diagram.
+    def explain(
+        self,
+        format: str = "text",  # noqa: A002
+        events: Events | None = None,
+        *,
+        distribution: str | None = None,
+        slices: int | None = None,
+        **streams: Events,
+    ) -> str:
+        """Return the plan as text, as a mermaid or as a dot diagram. `distribution` and `slices` are those of `match`.
 
         >>> print(query("SELECT * WHERE A ; B").explain().splitlines()[0])
         query
@@ -230,7 +246,10 @@ class Query:
             plan = make_plan(self.model, {}, lambda trees: [Kind.FLOAT] * len(trees))
             return explain_plan(plan, format)
         source, plan = self._plan(events, streams, None)
-        return explain_plan(plan, format, source.physical(plan) if format == "text" else None)
+        check_way(distribution, slices)
+        refuse_unsound(plan, distribution, slices)
+        options = Options(slices=slices, distribution=distribution)
+        return explain_plan(plan, format, source.physical(plan, options) if format == "text" else None)
 
     def _plan(self, given: Events | None, named: Mapping[str, Events], matcher: str | None) -> tuple[Source, Plan]:
         streams = dict(named)

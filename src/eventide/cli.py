@@ -221,6 +221,9 @@ def run(
     max_steps: Annotated[
         int | None, typer.Option("--max-steps", min=0, help="Stop SQL with exit code 4 when a search takes more.")
     ] = None,
+    distribution: Annotated[
+        str | None, typer.Option("--distribution", help="How tasks share matches: auto, plain, slices, ...")
+    ] = None,
     slices: Annotated[int | None, typer.Option("--slices", min=1, help="Tasks that share one enumeration.")] = None,
     matcher: Annotated[str | None, typer.Option("--matcher", help="Force a matcher; explain names them.")] = None,
     spark_conf: SparkConfOption = None,
@@ -275,7 +278,7 @@ def run(
     if not follow:
         following.refuse()
     if is_sql(text, language, table):
-        own = {"--count": count, "--slices": slices, "--matcher": matcher}
+        own = {"--count": count, "--distribution": distribution, "--slices": slices, "--matcher": matcher}
         caps = {name: value for name, value in (("max_matches", max_matches), ("max_steps", max_steps)) if value is not None}
         if follow:
             refuse_event_options(_event_options(data, None, None, type, tie_break, time_unit) | own)
@@ -292,10 +295,16 @@ def run(
     if not sources:
         raise UsageMistakeError("NO_DATA", "There are no events to search.", hint="--data FILE, or --stream NAME=FILE for each")
     target.require_usable()
-    options: dict[str, Any] = {"max_matches": max_matches, "slices": slices, "matcher": matcher}
+    options: dict[str, Any] = {
+        "max_matches": max_matches,
+        "distribution": distribution,
+        "slices": slices,
+        "matcher": matcher,
+    }
     given = {name: value for name, value in options.items() if value is not None}
     if follow:
-        refuse_batch_options({"--count": count, "--max-matches": max_matches is not None, "--slices": slices})
+        batch = {"--count": count, "--max-matches": max_matches is not None}
+        refuse_batch_options(batch | {"--distribution": distribution, "--slices": slices})
         follow_query(parsed, sources, following, target, lambda: _session(spark_conf), **given)
         return
     with report.working("Reading events"):

@@ -70,6 +70,7 @@ _REPLACEMENTS = {
     "--tie-break": "Write ORDER BY in MATCH_RECOGNIZE, with the tie-break as its last column.",
     "--type": "Write a condition on the column in DEFINE.",
     "--count": "Write SELECT COUNT(*) FROM ... MATCH_RECOGNIZE (...).",
+    "--distribution": "Write PARTITION BY in MATCH_RECOGNIZE: partitions are spread over the tasks.",
     "--slices": "Write PARTITION BY in MATCH_RECOGNIZE: partitions are spread over the tasks.",
     "--matcher": "Leave it out; eventide explain says which way is taken and why.",
 }

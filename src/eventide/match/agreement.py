@@ -1,8 +1,8 @@
 """Equalities that all matches share: every event of some variables has the same value, or the match is none.
 
 `a.id = b.id` between variables that every match binds says more than it does pair by pair: all events of both have one id. So an
-event that joins is compared with one value, whatever is bound already; and a node of the shared DAG knows for which values any path
-below it agrees, as a set of 64 bits, so that no subtree is walked which nothing can come of.
+event that joins is compared with one value, whatever is bound already; and a node of the shared DAG knows for which values any
+path below it agrees, as a set of 64 bits, so that no subtree is walked which nothing can come of.
 """
 
 from __future__ import annotations

@@ -207,6 +207,10 @@ class NodeMatcher(Harvest):
             self._counters[KEY] = 0
         return kept
 
+    def history(self) -> npt.NDArray[np.int64]:
+        """Return how labels and states got their numbers, for a symbol table that is to number them alike."""
+        return self._symbols.history()
+
     def dump(self) -> bytes:
         """Return the whole state between two batches, as versioned, packed arrays."""
         self._collect()

@@ -1,7 +1,8 @@
 """Enumeration that judges conditions and absences as events join the path.
 
 The walk goes from the last event of a match to its first, so a failing end of a match cuts the whole subtree below it. What is
-asked of every event is kept short: kernels that take whole tuples of arrays are called only for labels that have anything to judge.
+asked of every event is kept short: kernels that take whole tuples of arrays are called only for labels that have something to
+judge.
 """
 
 from __future__ import annotations
@@ -272,10 +273,13 @@ def enumerate_checked(
                             if not valid[agree_column[entry], row]:
                                 break
                             value = agreed_value(values, floats, agree_column[entry], row, only_float)
-                            if need[depth - 1] != ANY_VALUE and anchor[depth - 1] != value:
+                            if need[depth - 1] == ANY_VALUE:
+                                need[depth] = bit_of(value)
+                            elif anchor[depth - 1] == value:
+                                need[depth] = need[depth - 1]
+                            else:
                                 break
                             anchor[depth] = value
-                            need[depth] = bit_of(value)
                         elif not agree(programs, store, path_row, path_label, np.int64(depth - 1), anchors, needs):
                             break
                     elif groups:

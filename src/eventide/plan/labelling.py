@@ -63,6 +63,11 @@ class Labelling:
         assert self._agreeing is not None
         return self._agreeing
 
+    def unjudged_programs(self) -> Programs:
+        """Return the programs with nothing to judge but absences, for matches whose conditions are judged elsewhere."""
+        programs = self.closing_programs()
+        return programs._replace(closing=programs.closing[:0], closing_done=programs.closing_done[:0])
+
     def closing_programs(self) -> Programs:
         """Return the programs without what is judged while events join, for matches that have been judged so."""
         programs = self.programs()
@@ -252,6 +257,32 @@ class Labelling:
 
     def _operand(self, absence: int) -> str | None:
         return self.operands[absence] if absence < len(self.operands) else None
+
+
+@dataclass
+class Unjudged:
+    """A labelling that leaves the conditions between events to others."""
+
+    labelling: Labelling
+
+    def label_count(self) -> int:
+        """Return how many labels the automaton has met."""
+        return self.labelling.label_count()
+
+    def programs(self) -> Programs:
+        """Return programs that judge nothing."""
+        return self.labelling.unjudged_programs()
+
+    agreeing_programs = programs
+    closing_programs = programs
+
+    def absences(self) -> Absences:
+        """Return the absences as kernels read them."""
+        return self.labelling.absences()
+
+    def visible(self) -> npt.NDArray[np.int32]:
+        """Number the sets of shown variables that labels bind."""
+        return self.labelling.visible()
 
 
 def _written(variables: tuple[str, ...]) -> tuple[str, ...]:

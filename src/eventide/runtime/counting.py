@@ -47,12 +47,16 @@ class CountStage(MatchStage):
                 hint="Count the rows of match() instead.",
             )
         super().__init__(plan, layout)
+        linear = plan.way().cost is Cost.LINEAR
+        self._begin_counting(MatchCounter(plan.automaton(), max(1, len(plan.predicates))) if linear else None)
+
+    def _begin_counting(self, counter: MatchCounter | None) -> None:
         self._groups = SortedKeys()
         self._group_keys: list[pa.Table] = []
         self._counts: list[int] = []
         self._open: list[Gathered] = []
         self._open_group = -1
-        self._counter = MatchCounter(plan.automaton(), max(1, len(plan.predicates))) if plan.way().cost is Cost.LINEAR else None
+        self._counter = counter
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield one row a group."""
@@ -149,11 +153,12 @@ class CountStage(MatchStage):
             columns = [column.combine_chunks() for column in pa.concat_tables(self._group_keys).columns]
         names = list(self.layout.keys[: len(self.plan.keys)])
         exact = pa.array([str(count) for count in self._counts], pa.string())
-        rough = pa.array([_as_double(count) for count in self._counts], pa.float64())
+        rough = pa.array([as_double(count) for count in self._counts], pa.float64())
         return pa.RecordBatch.from_arrays([*columns, exact, rough], [*names, MATCHES, APPROXIMATE])
 
 
-def _as_double(count: int) -> float:
+def as_double(count: int) -> float:
+    """Return a count as a double, infinite when it is too large for one."""
     try:
         return float(count)
     except OverflowError:

@@ -117,7 +117,7 @@ class LocalSource(Source):
                 connection.register(started_view(number), started)
             return fetch(connection, combined_sql(asked, plans[-1], self._merged()))
 
-    def physical(self, plan: Plan) -> str | None:
+    def physical(self, plan: Plan, options: Options | None = None) -> str | None:  # noqa: ARG002 - one process
         """Return DuckDB's plan of Prepare."""
         with self._connect() as connection:
             explained = connection.execute(f"EXPLAIN {self._prepared(plan)}").fetchall()

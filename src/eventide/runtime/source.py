@@ -36,6 +36,7 @@ class Options:
     max_matches: int | None = None
     slices: int | None = None
     stream: StreamSettings | None = None
+    distribution: str | None = None
 
 
 class Source(ABC):
@@ -87,7 +88,7 @@ class Source(ABC):
         """Return the schema of the result without running anything."""
 
     @abstractmethod
-    def physical(self, plan: Plan) -> str | None:
+    def physical(self, plan: Plan, options: Options | None = None) -> str | None:
         """Return the engine's own plan as text, if it has one."""
 
     @staticmethod

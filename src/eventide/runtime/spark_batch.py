@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from io import StringIO
 from itertools import groupby
@@ -16,11 +16,16 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from eventide.errors import BindError, EventideWarning
-from eventide.pattern import Consumption, Selector, WindowUnit
 from eventide.plan.output import TIME_COLUMN, Slot, SlotKind
 from eventide.plan.results import Groups
 from eventide.plan.schema import Kind
+from eventide.plan.spreading import enumerated_plan, why_not_sliced
+from eventide.runtime.cluster.estimate import COLUMNS, Estimate, EstimateStage
+from eventide.runtime.cluster.packing import MOST_BYTES
+from eventide.runtime.cluster.refining import refined_elsewhere
+from eventide.runtime.cluster.slices import SLICE, sliced
 from eventide.runtime.counting import APPROXIMATE, MATCHES, CountStage
+from eventide.runtime.distribution import AUTO, PLAIN, SHUFFLED_SLICES, SLICES, Distribution, distribute
 from eventide.runtime.groups import GroupStage, group_schema
 from eventide.runtime.prepare import (
     ARRIVAL,
@@ -56,10 +61,6 @@ if TYPE_CHECKING:
 DIALECT = SparkDialect()
 SLAB = "__et_slab"
 HOME = "__et_home"
-SLICE = "__et_slice"
-WINDOWS_PER_SLAB = 16
-"""A slab repeats the window before it, so a slab this many windows long costs a sixteenth more."""
-SMALLEST_SLAB = 1 << 10
 
 _KINDS: list[tuple[type[st.DataType], Kind]] = [
     (st.IntegralType, Kind.INTEGER),
@@ -77,22 +78,6 @@ def spark_kind(kind: st.DataType) -> Kind:
     if isinstance(kind, st.DecimalType):
         return Kind.DECIMAL if kind.precision <= 15 else Kind.OTHER
     return next((found for cls, found in _KINDS if isinstance(kind, cls)), Kind.OTHER)
-
-
-@dataclass(frozen=True)
-class Distribution:
-    """How the events of a plan are spread over tasks, and why."""
-
-    name: str
-    reason: str
-    slab: int | None = None
-    back: int = 0
-    slices: int = 1
-
-    @property
-    def keyed(self) -> bool:
-        """Whether each task gets whole keys."""
-        return self.name == "by key"
 
 
 class SparkSource(Source):
@@ -149,7 +134,7 @@ class SparkSource(Source):
             return self._stream_match(plan, options)
         if isinstance(plan.results, Groups):
             return self._grouped(plan)
-        distribution = distribute(plan, options.slices, self._default_slices())
+        distribution = self.distribution(plan, options)
         if distribution.name == "one task" and plan.window is None:
             warnings.warn(
                 "The query has neither PARTITION BY nor a window that cuts the stream, so one task does all the matching.",
@@ -157,6 +142,29 @@ class SparkSource(Source):
                 stacklevel=3,
             )
         return self._finish(plan, self._found(plan, options, distribution))
+
+    def distribution(self, plan: Plan, options: Options) -> Distribution:
+        """Choose how a plan is spread over tasks; "auto" counts first, all other ways look at nothing."""
+        if options.distribution != AUTO:
+            return distribute(plan, options.slices, self._default_slices(), options.distribution)
+        plain = distribute(plan, None, self._default_slices(), PLAIN)
+        tasks = options.slices or self._default_slices()
+        if why_not_sliced(plan) is not None or tasks == 1:
+            return plain
+        estimate = self._estimate(plan, plain)
+        if not estimate.worth_spreading or not estimate.uneven(tasks):
+            return replace(plain, reason=f"{plain.reason}; {estimate.described()}")
+        way = SLICES if estimate.bytes < MOST_BYTES else SHUFFLED_SLICES
+        return replace(distribute(plan, tasks, tasks, way), reason=estimate.described())
+
+    def _estimate(self, plan: Plan, distribution: Distribution) -> Estimate:
+        layout, prepared = self.prepared(plan, distribution)
+        schema = st.StructType([st.StructField(name, st.DoubleType()) for name in COLUMNS])
+
+        def run(batches: Batches) -> Batches:
+            yield EstimateStage(plan, layout).row(batches)
+
+        return Estimate.total(Estimate(*row) for row in prepared.mapInArrow(run, schema).collect())
 
     def _stream_match(self, plan: Plan, options: Options) -> DataFrame:
         from eventide.runtime.stream.results import refuse_results  # noqa: PLC0415 - batch runs need none of it
@@ -241,7 +249,7 @@ class SparkSource(Source):
         distribution = distribute(plan, None, self._default_slices())
         return self._finish(plan, self._found(plan, Options(), distribution)).schema
 
-    def physical(self, plan: Plan) -> str | None:
+    def physical(self, plan: Plan, options: Options | None = None) -> str | None:
         """Return how the events are distributed and Spark's own plan."""
         if self.streaming:
             from eventide.runtime.stream.planning import reorder_reason  # noqa: PLC0415 - batch runs need none of it
@@ -251,8 +259,9 @@ class SparkSource(Source):
             return f"distribution: buckets of keys; {order}\n{captured_explain(self._stream_match(plan, Options()))}"
         if isinstance(plan.results, Groups):
             return captured_explain(self._grouped(plan))
-        distribution = distribute(plan, None, self._default_slices())
-        explained = captured_explain(self._finish(plan, self._found(plan, Options(), distribution)))
+        options = options or Options()
+        distribution = self.distribution(plan, options)
+        explained = captured_explain(self._finish(plan, self._found(plan, options, distribution)))
         return f"distribution: {distribution.name} ({distribution.reason})\n{explained}"
 
     def _default_slices(self) -> int:
@@ -296,7 +305,7 @@ class SparkSource(Source):
             columns.append((layout.keys[-1], SLAB))
             assert layout.home is not None
             columns.append((layout.home, HOME))
-        if distribution.slices > 1:
+        if distribution.shuffled_slices:
             numbers = sf.sequence(sf.lit(0), sf.lit(distribution.slices - 1))
             frame = frame.withColumn(SLICE, sf.explode(numbers))
             columns.append((SLICE, SLICE))
@@ -305,18 +314,25 @@ class SparkSource(Source):
             narrow = frame.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in columns), *order)
         except PySparkException as error:
             raise bad_expression(error) from None
-        sliced = [SLICE] if distribution.slices > 1 else []
+        by_slice = [SLICE] if distribution.shuffled_slices else []
         keys = [] if plan.interleaved else list(layout.keys)
-        spread_by = [*sliced, *(keys[: len(plan.keys)] if whole_groups else keys)]
-        alone = not distribution.keyed and not slab and not sliced
+        spread_by = [*by_slice, *(keys[: len(plan.keys)] if whole_groups else keys)]
+        alone = not distribution.keyed and not slab and not by_slice
         spread = narrow.repartition(1) if alone or not spread_by else narrow.repartition(*spread_by)
-        ordered = spread.sortWithinPartitions(*(sf.col(name).asc_nulls_first() for name in (*sliced, *keys, *order)))
-        return layout, ordered.select(*sliced, *layout.columns())
+        ordered = spread.sortWithinPartitions(*(sf.col(name).asc_nulls_first() for name in (*by_slice, *keys, *order)))
+        return layout, ordered.select(*by_slice, *layout.columns())
 
     def _found(self, plan: Plan, options: Options, distribution: Distribution) -> DataFrame:
+        if distribution.strategy is not None or options.distribution == SLICES:
+            plan = enumerated_plan(plan)
         layout, prepared = self.prepared(plan, distribution)
+        schema = found_schema(plan, layout, prepared.schema)
+        if distribution.strategy is not None:
+            return refined_elsewhere(prepared, plan, layout, distribution, options.max_matches, schema)
+        if distribution.broadcast:
+            return sliced(prepared, plan, layout, distribution, options.max_matches, schema)
         run = _match_function(plan, layout, StageOptions(options.max_matches, distribution.slices))
-        return prepared.mapInArrow(run, found_schema(plan, layout, prepared.schema))
+        return prepared.mapInArrow(run, schema)
 
     def _finish(self, plan: Plan, found: DataFrame) -> DataFrame:
         condition = finish_filter(plan, DIALECT)
@@ -328,44 +344,6 @@ class SparkSource(Source):
             return found.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in finish_columns(plan, DIALECT)))
         except PySparkException as error:
             raise bad_expression(error) from None
-
-
-def distribute(plan: Plan, slices: int | None, default_slices: int) -> Distribution:
-    """Choose how the events of a plan are spread over tasks."""
-    if slices is not None and slices > 1:
-        _refuse_unsound_slices(plan)
-    keys = [*plan.keys, *plan.derived_keys]
-    if plan.query.consumption is Consumption.ANY:
-        return Distribution("one task", "CONSUME BY ANY relates all keys")
-    if keys:
-        return Distribution("by key", f"partitioned by {', '.join(keys)}", slices=slices or 1)
-    window = plan.window
-    timed = window is not None and window.unit in (WindowUnit.DURATION, WindowUnit.TIME_UNITS)
-    if timed and plan.query.consumption is Consumption.NONE and (slices or 1) == 1:
-        assert window is not None
-        size = int(window.size)
-        slab = max(SMALLEST_SLAB, WINDOWS_PER_SLAB * size)
-        return Distribution(
-            "time slabs", f"no key; slabs of {slab} that repeat the window before them", slab, size if plan.trailing else 0
-        )
-    if slices is None and plan.explosive and _sliceable(plan):
-        return Distribution("slices", "no key; each task enumerates a slice of the matches", slices=default_slices)
-    return Distribution("one task", "no key, and no time window to cut by", slices=slices or 1)
-
-
-def _sliceable(plan: Plan) -> bool:
-    simple = plan.query.selector in (Selector.ALL, Selector.STRICT) and plan.query.consumption is Consumption.NONE
-    return simple and not plan.deduplicate and not plan.choice.forward and plan.query.limit is None
-
-
-def _refuse_unsound_slices(plan: Plan) -> None:
-    if not _sliceable(plan):
-        raise BindError(
-            "SLICES_NOT_SOUND",
-            "Slices cannot be enumerated apart when matches are compared with each other (a selector, CONSUME BY, LIMIT, "
-            "forgotten variables) or found by runs.",
-            hint="Leave slices out.",
-        )
 
 
 def _with_slabs(frame: DataFrame, plan: Plan, distribution: Distribution) -> DataFrame:

@@ -19,6 +19,7 @@ from eventide.match.runs.matcher import RunsMatcher
 from eventide.match.shared_dag.matcher import SharedDagMatcher
 from eventide.match.tables import TooManyMoves
 from eventide.pattern import WindowUnit
+from eventide.plan.labelling import Unjudged
 from eventide.plan.operators import Encoding
 from eventide.plan.recompute import SMALL_WINDOW, make_recompute_matcher
 from eventide.runtime.keys import InterleavedKeys, KeySpans, KeyTracker, SortedKeys
@@ -42,11 +43,12 @@ HIGHEST = int(np.iinfo(np.int64).max)
 
 @dataclass(frozen=True)
 class StageOptions:
-    """What a run may set: a cap on matches, and which slice of them to enumerate."""
+    """What a run may set: a cap on matches, which slice of them to enumerate, and whether others judge the conditions."""
 
     max_matches: int | None = None
     slices: int = 1
     slice_index: int = 0
+    unjudged: bool = False
 
 
 @contextmanager
@@ -74,11 +76,11 @@ def make_matcher(plan: Plan, options: StageOptions) -> tuple[Matcher, Labelling]
     labelling = plan.labelling(automaton)
     settings = MatcherSettings(
         automaton,
-        labelling,
+        Unjudged(labelling) if options.unjudged else labelling,
         bits=max(1, len(plan.predicates)),
         columns=len(plan.values),
         forbidden_bits=plan.forbidden_bits,
-        checked=plan.checked,
+        checked=bool(plan.checked_absences) if options.unjudged else plan.checked,
         trailing=bool(plan.trailing),
         keep=plan.keep,
         deduplicate=plan.deduplicate,
@@ -88,7 +90,7 @@ def make_matcher(plan: Plan, options: StageOptions) -> tuple[Matcher, Labelling]
         slice_index=options.slice_index,
         slices=options.slices,
     )
-    if plan.choice.recomputes:
+    if plan.choice.recomputes and not options.unjudged:
         return make_recompute_matcher(plan, settings, automaton), labelling
     kind = RunsMatcher if plan.choice.forward else SharedDagMatcher
     return kind(settings), labelling
@@ -185,6 +187,10 @@ class MatchStage:
         if self._filler is None:
             self._filler = SlotFiller(self.plan, self.layout, self.labelling)
         return self._filler.fill(found, payload)
+
+    def event_batch(self, table: pa.Table) -> EventBatch:
+        """Return the next stretch of prepared events as kernels take them."""
+        return self._batch(table, self._keys.spans(table.select(list(self._key_columns))))
 
     def _batch(self, table: pa.Table, spans: KeySpans) -> EventBatch:
         values, valid = self._condition_values(table)

@@ -1,0 +1,47 @@
+"""How evenly the tasks of a result share its matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Balance:
+    """The matches of each task.
+
+    >>> Balance((25, 25, 30, 20)).variation
+    0.1414213562373095
+    """
+
+    tasks: tuple[int, ...]
+
+    @property
+    def matches(self) -> int:
+        """All matches together."""
+        return sum(self.tasks)
+
+    @property
+    def variation(self) -> float:
+        """The coefficient of variation: the standard deviation over the mean, 0 where all tasks have the same."""
+        return pstdev(self.tasks) / fmean(self.tasks) if self.matches else 0.0
+
+
+def balance(matches: DataFrame) -> Balance:
+    """Run a result of `Query.match` on Spark and return how many matches each of its tasks finds."""
+    # Only the number of rows is asked for; a literal leaves all columns out.
+    counted = matches.selectExpr("1 AS one").mapInArrow(_count, "matches BIGINT")
+    return Balance(tuple(int(row[0]) for row in counted.collect()))
+
+
+def _count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa  # noqa: PLC0415 - runs on Spark's workers
+
+    yield pa.RecordBatch.from_pydict({"matches": [sum(batch.num_rows for batch in batches)]})

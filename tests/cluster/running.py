@@ -1,0 +1,82 @@
+"""Every way to spread the matches of a query, run without Spark: what its tasks do, one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+import eventide as et
+from eventide.plan.plan import make_plan
+from eventide.plan.spreading import enumerated_plan
+from eventide.reference import find_matches
+from eventide.runtime.cluster.refining import Worker, match_shares, maximal_shares
+from eventide.runtime.distribution import distribute
+from eventide.runtime.prepare import layout_of
+from eventide.runtime.slots import stage_schema
+from eventide.runtime.stage import MatchStage, StageOptions
+
+REFINED = ("round_robin", "two_choices", "least_loaded", "maximal")
+SCHEMA = pa.schema(
+    [
+        ("time", pa.int64()),
+        ("type", pa.string()),
+        ("key", pa.int64()),
+        ("v", pa.int64()),
+        ("w", pa.float64()),
+        ("s", pa.string()),
+        ("n", pa.int64()),
+    ]
+)
+
+
+class Spread:
+    """A query over a few events, given as rows with type, time, key and values."""
+
+    def __init__(self, text, events):
+        self.events = events
+        rows = [{**event, "n": number} for number, event in enumerate(events)]
+        given = et.events(pa.Table.from_pylist(rows, SCHEMA), time="time", type="type", tie_break="n")
+        self.model = et.query(text).model
+        self.source = given.source.with_streams({"stream": (given.source, given.schema)})
+        self.plan = make_plan(self.model, {"stream": given.schema}, self.source.describe)
+        self.layout = layout_of(self.plan)
+        with self.source._connect() as connection:
+            self.table = connection.sql(self.source._prepared(self.plan)).to_arrow_table().combine_chunks()
+
+    def tasks(self, way, number):
+        """Return the matches that each task finds."""
+        distribute(self.plan, number, number, way)
+        if way != "plain":
+            self.plan = enumerated_plan(self.plan)
+        if way == "slices":
+            return [self._run(StageOptions(slices=number, slice_index=index)) for index in range(number)]
+        if way == "plain":
+            return [self._run(StageOptions())]
+        parts = [[] for _ in range(number)]
+        if self.table.num_rows:
+            workers = [Worker(self.plan, self.layout, self.table) for _ in range(number)]
+            shares = maximal_shares if way == "maximal" else match_shares
+            for worker, share in shares(self.plan, self.layout, self.table, way, number):
+                parts[worker] += workers[worker].judged(share)
+        return [self._bindings(part) for part in parts]
+
+    def expected(self):
+        """Return the matches of the oracle."""
+        return sorted(match.identity()[2] for match in find_matches(self.model, self.events))
+
+    def _run(self, options):
+        return self._bindings(MatchStage(self.plan, self.layout, options).run(iter(self.table.to_batches())))
+
+    def _bindings(self, batches):
+        schema = stage_schema(self.plan, self.layout, self.table.schema)
+        with self.source._connect() as connection:
+            rows = self.source._finish(connection, self.plan, pa.Table.from_batches(batches, schema)).to_pylist()
+        lists = [{name: value for name, value in row.items() if isinstance(value, list)} for row in rows]
+        return [
+            tuple(sorted((name, tuple(event["n"] for event in value)) for name, value in row.items())) for row in lists
+        ]
+
+
+def variation(sizes):
+    """Return the coefficient of variation."""
+    return float(np.std(sizes) / np.mean(sizes)) if np.mean(sizes) else 0.0
