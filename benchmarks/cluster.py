@@ -92,7 +92,7 @@ def timed(frame: DataFrame, text: str, way: str, tasks: int, repeat: int = 2) ->
         started = time.perf_counter()
         events = et.events(frame, time="ts", type="kind")
         number = None if way == "plain" else tasks
-        shared = et.balance(et.query(text).match(events, distribution=way, slices=number))
+        shared = et.balance(et.query(text).match(events, distribution=way, slices=number, matcher="automaton"))
         best = min(best, time.perf_counter() - started)
     return best, shared
 

@@ -98,7 +98,7 @@ def enumeration(matches: int = 10_000_000) -> list[Figure]:
 
 def enumerated(text: str, kinds: list[int]) -> tuple[int, int, float]:
     """Return the matches and positions of a stream, and the best time to enumerate them; every third event has the same id."""
-    plan = make_plan(et.query(text).model, {"S": SCHEMA}, lambda trees: [Kind.INTEGER] * len(trees))
+    plan = make_plan(et.query(text).model, {"S": SCHEMA}, lambda trees: [Kind.INTEGER] * len(trees), matcher="automaton")
     masks, clock = np.array(kinds, np.int64), np.arange(len(kinds))
     # Shuffled, so that ids do not follow each other in turns; As and Bs of a pair share theirs.
     draw = np.random.default_rng(1)

@@ -31,7 +31,7 @@ def why_not_sliced(plan: Plan) -> str | None:
 
 
 def enumerated_plan(plan: Plan) -> Plan:
-    """Return the plan as the shared DAG runs it, whose paths are counted and cut into slices; recomputation slices by ends alone."""
+    """Return the plan as the shared DAG runs it, whose paths can be counted and cut; recomputation slices by ends alone."""
     if not plan.choice.recomputes:
         return plan
     return replace(plan, choice=Choice(SHARED_DAG, "the paths of the shared DAG are shared out", disorder=False))

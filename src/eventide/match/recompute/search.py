@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.enumeration import FINISHED, FULL, surroundings_are_clean
+from eventide.match.checking import surroundings_are_clean
+from eventide.match.enumeration import FINISHED, FULL
 from eventide.match.jit import kernel
 from eventide.match.programs import new_scratch
 from eventide.match.recompute.bits import first_of
