@@ -25,26 +25,24 @@ from benchmarks.report import Figure
 MATCHERS = ("recompute", "automaton", "runs", "baseline", "planner")
 SECONDS = 20.0
 LATENCY_EVENTS = 400
+# The canonical texts with PARTITION BY for [key], so that windows count the events of a key.
 QUERIES = {
     "query 1, stock": """
-        PATTERN SEQ(Stock a, Stock+ b[], Stock c)
-        WHERE skip_till_any_match(a, b[], c) {
-            [company] AND a.price < b.price AND b.price < NEXT(b.price) AND c.price < FIRST(b.price) }
-        WITHIN %d events""",
+        SELECT * WHERE Stock AS a ; Stock+ AS b ; Stock AS c
+        FILTER a.price < b.price AND b.price < NEXT(b.price) AND c.price < FIRST(b.price)
+        PARTITION BY company WITHIN {} events""",
     "query 2, cards": """
-        PATTERN SEQ(Card a, Card+ b[])
-        WHERE skip_till_any_match(a, b[]) { [card] AND a.amount >= b.amount * 5 AND b.amount > NEXT(b.amount) }
-        WITHIN %d events""",
+        SELECT * WHERE Card AS a ; Card+ AS b
+        FILTER a.amount >= b.amount * 5 AND b.amount > NEXT(b.amount)
+        PARTITION BY card WITHIN {} events""",
     "query 2 of multiples of 17, cards": """
-        PATTERN SEQ(Card a, Card+ b[])
-        WHERE skip_till_any_match(a, b[]) {
-            [card] AND a.amount % 17 = 0 AND a.amount >= b.amount * 5 AND b.amount > NEXT(b.amount) }
-        WITHIN %d events""".replace("% 17", "%% 17"),
+        SELECT * WHERE Card AS a ; Card+ AS b
+        FILTER a.amount % 17 = 0 AND a.amount >= b.amount * 5 AND b.amount > NEXT(b.amount)
+        PARTITION BY card WITHIN {} events""",
     "query 3, activity": """
-        PATTERN SEQ(Activity a, Activity+ b[])
-        WHERE skip_till_any_match(a, b[]) {
-            [person] AND a.rate * 2 < b.rate AND b.rate < NEXT(b.rate) AND b.state = 'passive' }
-        WITHIN %d events""",
+        SELECT * WHERE Activity AS a ; Activity+ AS b
+        FILTER a.rate * 2 < b.rate AND b.rate < NEXT(b.rate) AND b.state = 'passive'
+        PARTITION BY person WITHIN {} events""",
 }
 # (query, share of rising prices or nothing, windows)
 SWEEPS = [
@@ -109,7 +107,7 @@ def measured(point: Point) -> dict[str, float]:
     if point.matcher == "baseline":
         run = baseline.counter(point.query, point.window)
     else:
-        query = et.query(QUERIES[point.query] % point.window)
+        query = et.query(QUERIES[point.query].format(point.window))
         forced = None if point.matcher == "planner" else point.matcher
 
         def run(rows: pa.Table) -> int:
@@ -136,7 +134,7 @@ def latency(point: Point) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", et.EventideWarning)
         events = et.events(table, time="ts", type="kind")
-        source, plan = et.query(QUERIES[point.query] % point.window)._plan(events, {}, point.matcher)
+        source, plan = et.query(QUERIES[point.query].format(point.window))._plan(events, {}, point.matcher)
     stage = MatchStage(plan, layout_of(plan), StageOptions())
     with source._connect() as connection:
         prepared = connection.sql(source._prepared(plan)).to_arrow_table()
