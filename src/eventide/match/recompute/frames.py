@@ -12,7 +12,7 @@ from eventide.match.recompute.bits import copy_bits, count_of, keep_bits
 from eventide.match.recompute.rows import row_of
 
 ENTER, NEXT, NEXT_HEAD, EMIT, TRIGGER = 0, 1, 2, 3, 4
-MODE, FRAME, FRAMES, NUMBER, CURRENT, EVALUATED = 0, 1, 2, 3, 4, 5
+MODE, FRAME, FRAMES, NUMBER, CURRENT, PENDING = 0, 1, 2, 3, 4, 5
 
 EVERYTHING, ALL_HEADS, ALLOWED, HEADS, TAILS, REACHING = 0, 1, 2, 3, 4, 5
 MOST_LAYERS = 16
@@ -43,6 +43,10 @@ class Search(NamedTuple):
     depth: npt.NDArray[np.int64]
     head: npt.NDArray[np.int64]
     """[step]: the first event of the chain where it is chosen before the others, otherwise -1."""
+    chain_at: npt.NDArray[np.int64]
+    """[step, number in the window]: where the rows of a loop's chain lie."""
+    chain_for: npt.NDArray[np.int64]
+    """[step]: the trigger whose window these are for."""
     width: npt.NDArray[np.int64]
 
 
@@ -61,6 +65,8 @@ def new_search(steps: int, most: int) -> Search:
         np.zeros(steps, np.int64),
         np.zeros((steps, most + 2), np.int64),
         np.full(steps, -1, np.int64),
+        np.full(steps, -1, np.int64),
+        np.zeros((steps, most + 2), np.int64),
         np.full(steps, -1, np.int64),
         np.array([width], np.int64),
     )

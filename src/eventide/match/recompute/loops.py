@@ -25,6 +25,7 @@ from eventide.match.recompute.frames import (
     ALL_HEADS,
     ALLOWED,
     EVERYTHING,
+    FRAMES,
     HEADS,
     MOST_LAYERS,
     REACHING,
@@ -181,7 +182,8 @@ def walk_chain(shape, window, rows, search, frame, step, programs, walk, store, 
             continue
         earliest = place_of(window, step, event)
         latest = place_of(window, step, search.chosen[step, 0])
-        if bind(shape, window, rows, search, frame, step, earliest, latest) and (
+        last = frame + 1 == search.state[FRAMES]
+        if (last or bind(shape, window, rows, search, frame, step, earliest, latest)) and (
             not judges or residuals_hold(shape, window, search, frame, step, programs, walk, store, scratch)
         ):
             return True

@@ -19,7 +19,6 @@ from eventide.match.recompute.frames import (
     CURRENT,
     EMIT,
     ENTER,
-    EVALUATED,
     FRAME,
     FRAMES,
     MODE,
@@ -37,6 +36,7 @@ from eventide.match.recompute.frames import (
 )
 from eventide.match.recompute.judging import gaps_are_clean, residuals_hold, write_path
 from eventide.match.recompute.loops import begin_chain, begin_loop, walk_chain
+from eventide.match.recompute.writing import chain_rows, write_chains
 
 PAUSED = 3
 """Stopped between two triggers, because the result is half full."""
@@ -111,7 +111,7 @@ def next_single(shape, window, rows, search, frame, step, programs, walk, store,
         place = place_of(window, step, candidate)
         if (
             gaps_are_clean(shape, window, search, frame, step, place)
-            and bind(shape, window, rows, search, frame, step, place, place)
+            and (frame + 1 == search.state[FRAMES] or bind(shape, window, rows, search, frame, step, place, place))
             and (
                 not judges
                 or residuals_hold(shape, window, search, frame, step, programs, walk, store, scratch)
@@ -138,6 +138,7 @@ def search_matches(
     number = 0
     judges = shape.residual.shape[0] > 0
     cleans = absences.check.shape[0] > 0 or absences.leading.shape[0] > 0
+    fast = not judges and not cleans
     while True:
         mode, frame = state[MODE], state[FRAME]
         if mode == TRIGGER:
@@ -152,7 +153,6 @@ def search_matches(
                 continue
             if not begin_trigger(shape, window, rows, search, trigger):
                 continue
-            state[EVALUATED] += 1
             if judges and not shape.loop[last]:
                 # Programs that read the last event alone have no step of their own to wait for.
                 search.bound[steps + 1] = 0
@@ -191,7 +191,22 @@ def search_matches(
             state[MODE] = NEXT
         elif mode == NEXT:
             step = np.int64(search.frame_step[frame])
-            if shape.loop[step]:
+            if fast and frame + 1 == state[FRAMES] and shape.loop[step] and chain_rows(shape, window, rows, search, step):
+                key = window.key[state[CURRENT]]
+                left = quota - taken[key]
+                full, written_now = write_chains(shape, window, rows, search, frame, step, found, np.int64(number), left)
+                number += written_now
+                taken[key] += written_now
+                if full:
+                    return FULL, number
+                if taken[key] >= quota:
+                    state[MODE] = TRIGGER
+                elif search.head[step] >= 0:
+                    state[MODE] = NEXT_HEAD
+                else:
+                    state[FRAME] = frame - 1
+                    state[MODE] = NEXT if frame > 0 else TRIGGER
+            elif shape.loop[step]:
                 found_one = walk_chain(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges)
                 if found_one:
                     state[FRAME] = frame + 1
