@@ -134,3 +134,23 @@ def test_slices_of_an_engine_run_are_complete_on_the_worked_example():
         [match for match in matches_of(plan, pieces) if match[1] == 4]
     )
     assert np.sum([len(part) for part in parts]) == 15
+
+
+def test_slices_are_complete_where_conditions_leave_few_of_more_paths_than_can_be_counted():
+    # 2^120 subsets of the Bs, of which those that rise are few: all but one value fall.
+    values = [0, *range(120, 0, -1), 0]
+    for condition in ("b.v < NEXT(b.v)", "a.v <> b.v AND b.v < NEXT(b.v)"):
+        plan = plan_of(f"SELECT * WHERE A AS a ; B+ AS b ; C FILTER {condition}", "automaton")
+        pieces = [prepare(plan, stream("a" + "b" * 120 + "c", v=values))]
+        parts = slices_of(plan, pieces, 3)
+        assert sorted(match for part in parts for match in part) == matches_of(plan, pieces)
+        assert sum(map(len, parts)) == 120
+
+
+def test_slices_are_even_in_what_agrees():
+    draw = np.random.default_rng(3)
+    plan = plan_of("SELECT * WHERE A+ AS a ; B+ AS b ; C FILTER a.v = b.v", "automaton")
+    pieces = [prepare(plan, stream("ab" * 20 + "c", v=draw.integers(1, 4, 41).tolist()))]
+    sizes = [len(part) for part in slices_of(plan, pieces, 4)]
+    assert sum(sizes) == len(matches_of(plan, pieces))
+    assert max(sizes) - min(sizes) <= 4

@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.match.agreement import ANY_VALUE, agreed_value, bit_of
-from eventide.match.enumeration import COUNT_LIMIT, FINISHED, FULL, GROW, live_paths
+from eventide.match.enumeration import FINISHED, FULL, GROW
 from eventide.match.jit import kernel
 from eventide.match.programs import SIMPLY, all_hold, closes, compares, joins, new_scratch
 from eventide.match.shared_dag.nodes import BOTTOM, UNION
+from eventide.match.slicing import counted_paths, push_slice, rounding
 
 
 @kernel
@@ -87,21 +88,25 @@ def surroundings_are_clean(programs, absences, accepts, accept, start, walk, dep
 
 
 @kernel
-def agree(programs, store, path_row, path_label, at, anchors, needs):
+def agree(programs, store, path_row, path_label, at, anchors, needs, known):
     """Judge the agreements of the event at path index `at`, given those of the events before it in the path."""
     label = path_label[at]
     row = path_row[at]
     for group in range(anchors.shape[0]):
         anchors[group, at + 1] = anchors[group, at]
         needs[group, at + 1] = needs[group, at]
+        known[group, at + 1] = known[group, at]
     for entry in range(programs.agree_first[label], programs.agree_first[label + 1]):
         group, column = programs.agree_group[entry], programs.agree_column[entry]
         if not store.valid[column, row]:
             return False
         value = agreed_value(store.values, store.floats, column, row, programs.agree_float[group])
-        if needs[group, at + 1] == ANY_VALUE:
+        if not known[group, at + 1]:
+            if needs[group, at + 1] & bit_of(value) == 0:
+                return False
             anchors[group, at + 1] = value
             needs[group, at + 1] = bit_of(value)
+            known[group, at + 1] = 1
         elif anchors[group, at + 1] != value:
             return False
     return True
@@ -132,18 +137,21 @@ def enumerate_checked(
     programs,
     absences,
     store,
-    counts,
     slice_index,
     slices,
+    bits,
+    counts,
+    counted,
     possible,
 ):
     """Enumerate with conditions, absences and slices; returns (status, accept, stack size, matches written).
 
-    `counts` has a place for every node; it is used when `slices` is above 1. `possible` is that of `possible_values`, with no
-    groups where nothing must agree. The path is laid out from the latest event on.
+    `counts` and `counted` have a place for every value of `bits` and every node (`slicing.py`); they are used when `slices` is
+    above 1. `possible` is that of `possible_values`, with no groups where nothing must agree. The path is laid out from the
+    latest event on.
     """
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
-    stack, depths, skips, takes = walk.node, walk.depth, walk.skip, walk.take
+    stack, depths, positions, begins, limits = walk.node, walk.depth, walk.position, walk.begin, walk.end
     path_row, path_label = walk.path_row, walk.path_label
     offsets, rows, labels, starts, ends = found.offset, found.row, found.label, found.start, found.end
     values, floats, valid = store.values, store.floats, store.valid
@@ -164,16 +172,22 @@ def enumerate_checked(
     only_float = programs.agree_float[0] if alone else np.uint8(0)
     anchors = np.zeros((groups, reach + 1 if groups else 1), np.int64)
     needs = np.full((groups, reach + 1 if groups else 1), ANY_VALUE, np.int64)
+    known = np.zeros((groups, reach + 1 if groups else 1), np.uint8)
     anchor = anchors[0] if alone else anchors.reshape(-1)
     need = needs[0] if alone else needs.reshape(-1)
-    if groups and size > 0:
+    found_one = known[0] if alone else known.reshape(-1)
+    position = begin = limit_position = slack = 0.0
+    value_number = np.int64(0)
+    if size > 0:
         # A suspended walk goes on; what its path agrees on is found again.
-        for index in range(depths[size - 1]):
-            agree(programs, store, path_row, path_label, np.int64(index), anchors, needs)
+        if slices > 1:
+            slack = rounding(counted_paths(accepts.node[accept - 1], bits, only, counts))
+            if alone:
+                need[0] = bits[walk.value[size - 1]]
+        for index in range(depths[size - 1] if groups else 0):
+            agree(programs, store, path_row, path_label, np.int64(index), anchors, needs, known)
     surrounded = absences.leading.shape[0] + absences.trailing.shape[0] + absences.check.shape[0] > 0
     closing = programs.closing.shape[0] > 0
-    skip = np.int64(0)
-    take = np.int64(COUNT_LIMIT)
     while accept < last_accept or size > 0:
         if size == 0:
             root = accepts.node[accept]
@@ -182,22 +196,18 @@ def enumerate_checked(
                 continue
             if start_of[root] < accepts.low[accept - 1] or taken[accepts.key[accept - 1]] >= quota:
                 continue
+            if alone:
+                need[0] = ANY_VALUE
             if groups and not reachable(possible, needs, root, 0):
                 continue
             if slices > 1:
-                for node in range(root + 1):
-                    counts[node] = -1
-                live_paths(nodes, root, accepts.low[accept - 1], counts)
-                total = counts[root]
-                take = (total + slices - 1) // slices
-                skip = slice_index * take
-                if skip >= total:
-                    continue
-            stack[0] = root
-            depths[0] = 0
-            skips[0] = skip
-            takes[0] = take
-            size = 1
+                size, slack = push_slice(
+                    nodes, root, accepts.low[accept - 1], bits, only, counts, counted, slice_index, slices, walk
+                )
+            else:
+                stack[0] = root
+                depths[0] = 0
+                size = 1
         low = accepts.low[accept - 1]
         end = accepts.row[accept - 1]
         key = accepts.key[accept - 1]
@@ -214,46 +224,51 @@ def enumerate_checked(
             node = stack[size]
             depth = depths[size]
             if slices > 1:
-                skip = skips[size]
-                take = takes[size]
+                position, begin, limit_position = positions[size], begins[size], limits[size]
+                value_number = np.int64(walk.value[size])
+                if alone:
+                    need[0] = bits[value_number]
             while True:
                 label = label_of[node]
                 if (label == UNION and size == spare) or (label >= 0 and depth == reach):
                     stack[size] = node
                     depths[size] = depth
-                    skips[size] = skip
-                    takes[size] = take
+                    positions[size], begins[size], limits[size] = position, begin, limit_position
+                    walk.value[size] = value_number
                     taken[key] += number - first
                     return GROW, accept, size + 1, number
                 if label == UNION:
                     left = left_of[node]
                     right = right_of[node]
-                    right_skip = np.int64(0)
-                    right_take = take
                     go_left = True
-                    if slices > 1:
-                        below = counts[left]
-                        go_left = below > skip
-                        right_skip = max(np.int64(0), skip - below)
-                        right_take = take - (below - skip) if go_left else take
-                    go_right = start_of[right] >= low and right_take > 0 and (slices <= 1 or counts[right] > right_skip)
+                    go_right = start_of[right] >= low
                     if alone:
-                        go_left = go_left and only[left] & need[depth] != 0
+                        go_left = only[left] & need[depth] != 0
                         go_right = go_right and only[right] & need[depth] != 0
                     elif groups:
-                        go_left = go_left and reachable(possible, needs, left, depth)
+                        go_left = reachable(possible, needs, left, depth)
                         go_right = go_right and reachable(possible, needs, right, depth)
+                    right_position = position
+                    if slices > 1:
+                        # Paths that were not counted, because they cannot agree, have no position.
+                        if bits[value_number] == ANY_VALUE or go_left:
+                            right_position = position + counts[value_number, left]
+                        go_left = go_left and position < limit_position and right_position + slack > begin
+                        go_right = (
+                            go_right
+                            and right_position < limit_position
+                            and right_position + counts[value_number, right] + slack > begin
+                        )
                     if go_right:
                         if not go_left:
                             node = right
-                            skip = right_skip
-                            take = right_take
+                            position = right_position
                             continue
                         stack[size] = right
                         depths[size] = depth
                         if slices > 1:
-                            skips[size] = right_skip
-                            takes[size] = right_take
+                            positions[size], begins[size], limits[size] = right_position, begin, limit_position
+                            walk.value[size] = value_number
                         size += 1
                     if not go_left:
                         break
@@ -269,21 +284,25 @@ def enumerate_checked(
                         if agree_first[label + 1] == entry:
                             need[depth] = need[depth - 1]
                             anchor[depth] = anchor[depth - 1]
+                            found_one[depth] = found_one[depth - 1]
                         elif agree_first[label + 1] == entry + 1:
                             if not valid[agree_column[entry], row]:
                                 break
                             value = agreed_value(values, floats, agree_column[entry], row, only_float)
-                            if need[depth - 1] == ANY_VALUE:
-                                need[depth] = bit_of(value)
-                            elif anchor[depth - 1] == value:
+                            if found_one[depth - 1]:
+                                if anchor[depth - 1] != value:
+                                    break
                                 need[depth] = need[depth - 1]
                             else:
-                                break
+                                need[depth] = bit_of(value) & need[depth - 1]
+                                if need[depth] == 0:
+                                    break
                             anchor[depth] = value
-                        elif not agree(programs, store, path_row, path_label, np.int64(depth - 1), anchors, needs):
+                            found_one[depth] = 1
+                        elif not agree(programs, store, path_row, path_label, np.int64(depth - 1), anchors, needs, known):
                             break
                     elif groups:
-                        if not agree(programs, store, path_row, path_label, np.int64(depth - 1), anchors, needs):
+                        if not agree(programs, store, path_row, path_label, np.int64(depth - 1), anchors, needs, known):
                             break
                     if judged[label] == SIMPLY:
                         holding = True
@@ -327,6 +346,8 @@ def enumerate_checked(
                     if left_of[node] >= 0:
                         node = left_of[node]
                         continue
+                if slices > 1 and (position < begin or position >= limit_position):
+                    break
                 if closing:
                     outermost = path_label[depth - 1] if depth > 0 else 0
                     if not closes(
@@ -342,8 +363,8 @@ def enumerate_checked(
                     # Come back to this leaf with more room.
                     stack[size] = node
                     depths[size] = depth if label == BOTTOM else depth - 1
-                    skips[size] = skip
-                    takes[size] = take
+                    positions[size], begins[size], limits[size] = position, begin, limit_position
+                    walk.value[size] = value_number
                     taken[key] += number - first
                     return FULL, accept, size + 1, number
                 starts[number] = row

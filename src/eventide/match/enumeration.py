@@ -1,7 +1,6 @@
 """Enumeration of matches from accepted nodes, with output-linear delay (abella.md 7.4, Algorithm 2 corrected).
 
-The walk goes from the last event of a match to its first. Slices number the *live* paths (those inside the window), which keeps
-them disjoint, complete and balanced (errata E4 and E5). `checking.py` enumerates with conditions.
+The walk goes from the last event of a match to its first. `checking.py` enumerates with conditions and in slices.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ FINISHED = 0
 FULL = 1
 GROW = 2
 COUNT_LIMIT = 1 << 61
-"""Path counts stop growing here; nobody enumerates that many, and the sum of two is still a number."""
+"""More matches than anybody enumerates."""
 
 
 class Accepts(NamedTuple):
@@ -90,8 +89,12 @@ class Walk(NamedTuple):
 
     node: npt.NDArray[np.int32]
     depth: npt.NDArray[np.int32]
-    skip: npt.NDArray[np.int64]
-    take: npt.NDArray[np.int64]
+    position: npt.NDArray[np.float64]
+    """Of the first path below a branch, among all; `begin` and `end` say which positions are wanted."""
+    begin: npt.NDArray[np.float64]
+    end: npt.NDArray[np.float64]
+    value: npt.NDArray[np.int32]
+    """The number of the value on which the paths must agree, where slices are counted by value."""
     path_row: npt.NDArray[np.int32]
     path_label: npt.NDArray[np.int32]
 
@@ -101,8 +104,10 @@ def new_walk(capacity: int = 1024) -> Walk:
     return Walk(
         np.empty(capacity, np.int32),
         np.empty(capacity, np.int32),
-        np.empty(capacity, np.int64),
-        np.empty(capacity, np.int64),
+        np.empty(capacity, np.float64),
+        np.empty(capacity, np.float64),
+        np.empty(capacity, np.float64),
+        np.empty(capacity, np.int32),
         np.empty(capacity, np.int32),
         np.empty(capacity, np.int32),
     )
@@ -127,15 +132,19 @@ def grow_walk(walk):
     larger = Walk(
         np.empty(2 * size, np.int32),
         np.empty(2 * size, np.int32),
-        np.empty(2 * size, np.int64),
-        np.empty(2 * size, np.int64),
+        np.empty(2 * size, np.float64),
+        np.empty(2 * size, np.float64),
+        np.empty(2 * size, np.float64),
+        np.empty(2 * size, np.int32),
         np.empty(2 * length, np.int32),
         np.empty(2 * length, np.int32),
     )
     copy_start(larger.node, walk.node, size)
     copy_start(larger.depth, walk.depth, size)
-    copy_start(larger.skip, walk.skip, size)
-    copy_start(larger.take, walk.take, size)
+    copy_start(larger.position, walk.position, size)
+    copy_start(larger.begin, walk.begin, size)
+    copy_start(larger.end, walk.end, size)
+    copy_start(larger.value, walk.value, size)
     for index in range(length):
         larger.path_row[index] = larger.path_row[length + index] = walk.path_row[index]
         larger.path_label[index] = larger.path_label[length + index] = walk.path_label[index]
@@ -235,42 +244,3 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
                 break
         taken[key] += number - first
     return FINISHED, accept, size, number
-
-
-@kernel
-def live_paths(nodes, root, low, counts):
-    """Count the live paths below every live node reachable from the root into `counts` (-1 where unknown)."""
-    stack = np.empty(256, np.int32)
-    stack[0] = root
-    size = 1
-    while size > 0:
-        node = stack[size - 1]
-        if counts[node] >= 0:
-            size -= 1
-            continue
-        label = nodes.label[node]
-        left = nodes.left[node]
-        if label == BOTTOM or (label != UNION and left < 0):
-            counts[node] = 1
-            size -= 1
-            continue
-        pending = -1
-        if counts[left] < 0:
-            pending = left
-        elif label == UNION:
-            right = nodes.right[node]
-            if nodes.start[right] >= low and counts[right] < 0:
-                pending = right
-        if pending >= 0:
-            if size == stack.shape[0]:
-                larger = np.empty(2 * size, np.int32)
-                copy_start(larger, stack, size)
-                stack = larger
-            stack[size] = pending
-            size += 1
-            continue
-        total = counts[left]
-        if label == UNION and nodes.start[nodes.right[node]] >= low:
-            total = min(total + counts[nodes.right[node]], COUNT_LIMIT)
-        counts[node] = total
-        size -= 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.agreement import possible_values
+from eventide.match.agreement import ANY_VALUE, possible_values
 from eventide.match.checking import enumerate_checked
 from eventide.match.enumeration import (
     COUNT_LIMIT,
@@ -25,6 +25,7 @@ from eventide.match.enumeration import (
 from eventide.match.preferred import enumerate_preferred
 from eventide.match.selection import Keep, drop_duplicates, select
 from eventide.match.shared_dag.kernel import ACCEPTED, OPEN_ACCEPT, TOP
+from eventide.match.slicing import NEVER_COUNTED, counted_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -175,11 +176,14 @@ class Harvest(ABC):
         programs = labelled.closing_programs() if self.judges_on_arrival else labelled.agreeing_programs()
         absences = labelled.absences()
         top = int(self._counters[TOP])
-        counts = np.empty(top if settings.slices > 1 else 1, np.int64)
         groups = len(programs.agree_float)
         possible = np.empty((groups, top if groups else 0), np.int64)
         if groups:
             possible_values(nodes, top, programs, store, possible)
+        sliced = settings.slices > 1
+        bits = counted_values(possible) if sliced else np.array([ANY_VALUE])
+        counts = np.empty((len(bits), top if sliced else 1))
+        counted = np.full((len(bits), top if sliced else 1), NEVER_COUNTED)
 
         def checked(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int]:
             return enumerate_checked(  # type: ignore[no-any-return]
@@ -197,9 +201,11 @@ class Harvest(ABC):
                 programs,
                 absences,
                 store,
-                counts,
                 settings.slice_index,
                 settings.slices,
+                bits,
+                counts,
+                counted,
                 possible,
             )
 

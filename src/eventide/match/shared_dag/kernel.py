@@ -344,7 +344,9 @@ def consume_matches(lists, counters, consume, slot):
 @kernel
 def holds_a_match(nodes, accepts, counters, walk, found, taken, programs, absences, store):
     """Return the walk and whether the accepts since CONFIRM_FROM hold any match."""
-    counts = np.zeros(1, np.int64)
+    bits = np.zeros(1, np.int64)
+    counts = np.zeros((1, 1), np.float64)
+    counted = np.zeros((1, 1), np.int64)
     possible = np.zeros((0, 0), np.int64)
     accept, size = counters[CONFIRM_FROM], 0
     found.offset[0] = 0
@@ -364,9 +366,11 @@ def holds_a_match(nodes, accepts, counters, walk, found, taken, programs, absenc
             programs,
             absences,
             store,
-            counts,
             0,
             1,
+            bits,
+            counts,
+            counted,
             possible,
         )
         # FULL without a match written means that one did not fit.
