@@ -10,6 +10,7 @@ from eventide.errors import BindError, EventideWarning, did_you_mean
 from eventide.explain import explain_plan, explain_rows
 from eventide.plan.plan import Plan, make_plan
 from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
+from eventide.plan.ways import Cost
 from eventide.runtime import Options, Source, StreamSettings, source_of
 from eventide.runtime.distribution import check_way, refuse_unsound
 from eventide.runtime.rows.stage import DEFAULT_MAX_STEPS, RowOptions
@@ -177,6 +178,9 @@ class Query:
         '1267650600228229401496703205375'
         """
         source, plan = self._plan(events, streams, matcher)
+        way = plan.way()
+        if way.cost is Cost.ENUMERATION and plan.explosive:
+            warnings.warn(f"count enumerates every match here, because {way.reason}.", EventideWarning, stacklevel=2)
         return source.count(plan)
 
     def late(

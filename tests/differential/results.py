@@ -20,14 +20,17 @@ from eventide.pattern import (
     Filtered,
     Grouping,
     GroupUnit,
+    Ordering,
     OutputItem,
+    Sample,
     Selector,
     Window,
     WindowUnit,
 )
 from eventide.pattern.printing import to_ceql
 from eventide.plan.ways import Cost
-from eventide.reference import group_rows
+from eventide.reference import group_rows, score
+from eventide.reference.output import starred_variables
 from eventide.syntax.expressions import parse_condition, parse_expression
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from eventide.pattern import Pattern, Query
+    from eventide.reference import Match
 
 Row = dict[str, Any]
 
@@ -232,3 +236,74 @@ def _smaller(trial: Trial, rows: list[Row], wrong: str) -> str:
     return "\n".join((*lines, wrong))
 
 
+
+
+def make_best_trial(rng: Random) -> Trial:
+    """Return a random query with ORDER BY and LIMIT."""
+    trial = make_plain_trial(rng)
+    query = trial.query
+    variables = bound_variables(query.pattern)
+    single = [variable for variable in variables if variable not in several_events(query.pattern)]
+    terms = []
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        x = rng.choice(variables)
+        choices = [f"SUM({x}.v)", f"SUM({x}.f)", f"COUNT({x})", f"2 * SUM({x}.v - {x}.id % 3)", f"COUNT({x}.v)", "COUNT(*)"]
+        if single:
+            choices += [f"{rng.choice(single)}.v", f"3 * {rng.choice(single)}.m"]
+        terms.append(rng.choice(choices))
+    score = parse_expression("".join(f" {rng.choice('+-')} {term}" for term in terms).removeprefix(" + ").strip())
+    ordering = Ordering(score, rng.random() < 0.5)
+    return replace(trial, query=replace(query, order_by=ordering, limit=rng.choice((1, 2, 3, 5, 20))))
+
+
+def check_best(rng: Random, trial: Trial, streams: int) -> Cost:
+    """Compare the best matches with all matches, sorted."""
+    rows = make_events(rng, trial, streams)
+    query = trial.query
+    assert query.order_by is not None
+    expected = Expected(replace(trial, query=replace(query, limit=None)), rows)
+    sign = -1 if query.order_by.descending else 1
+    kept = [group[:1] if query.selector is Selector.ANY else group for group in expected.groups]
+    # Groups stand in the order of their ends.
+    ranked = sorted(
+        (sign * score(query, expected.rows, match), place) for place, group in enumerate(kept) for match in group
+    )
+    end_place = {group[0].end: place for place, group in enumerate(expected.groups)}
+    produced = expected._matches_of(run_quietly(query, events_of(trial, rows, lambda table: table)))
+    assert not isinstance(produced, str), produced
+    text = to_ceql(query)
+    # The score may read types that the result does not show.
+    shown = starred_variables(query.pattern)
+    known = {_shown_identity(match, shown): match for match in expected.matches}
+    identities = [_shown_identity(match, shown) for match in produced]
+    assert len(set(identities)) == len(produced), text
+    assert set(identities) <= set(known), text
+    if query.selector is not Selector.ANY:
+        found = [known[identity] for identity in identities]
+        got = [(sign * score(query, expected.rows, match), end_place[match.end]) for match in found]
+        assert got == ranked[: query.limit], f"{text}\n{got}\n{ranked[: query.limit]}"
+    return cost_of(trial, rows)
+
+
+def _shown_identity(match: Match, shown: frozenset[str]) -> tuple[object, ...]:
+    bound = tuple(sorted((name, indices) for name, indices in match.bindings.items() if name in shown))
+    return (match.key, match.start, match.end, bound)
+
+
+def check_sample(rng: Random, trial: Trial, streams: int) -> Cost:
+    """Compare a sample with all matches: it holds some of them, each once, as many as asked for, the same for the same seed."""
+    rows = make_events(rng, trial, streams)
+    expected = Expected(trial, rows)
+    size = rng.choice((0, 1, 2, 5, 1000))
+    query = replace(trial.query, sample=Sample(size, rng.randrange(1 << 20)))
+    given = events_of(trial, rows, lambda table: table)
+    first = run_quietly(query, given)
+    # As text, where NaN equals itself.
+    assert repr(first.to_pylist()) == repr(run_quietly(query, given).to_pylist()), to_ceql(query)
+    produced = expected._matches_of(first)
+    assert not isinstance(produced, str), produced
+    identities = {(match.key, *match.identity()) for match in produced}
+    number = len(expected.groups) if query.selector is Selector.ANY else len(expected.matches)
+    assert len(identities) == len(produced) == min(size, number), to_ceql(query)
+    assert identities <= {(match.key, *match.identity()) for match in expected.matches}, to_ceql(query)
+    return cost_of(trial, rows)

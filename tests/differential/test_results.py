@@ -4,36 +4,66 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
-from differential.results import check_groups, make_group_trial
+from differential.results import (
+    check_best,
+    check_groups,
+    check_sample,
+    make_best_trial,
+    make_group_trial,
+    make_plain_trial,
+)
+from eventide.pattern import Consumption
 from eventide.plan.ways import Cost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from differential.queries import Trial
 
 BATCHES = 20
 QUERIES = 40
 STREAMS_OF_A_TABLE = 20
+SHARED_STREAMS = 4
 
 
-def run_group_batch(seed: int, queries: int) -> Counter[Cost]:
-    """Check random queries with GROUP BY; returns which ways they took."""
+def run_batch(
+    seed: int, queries: int, make: Callable[[Random], Trial], check: Callable[[Random, Trial, int], Cost]
+) -> Counter[Cost]:
+    """Check random queries, each on a table of several streams; returns which ways they took."""
     rng = Random(seed)
     taken: Counter[Cost] = Counter()
     for _ in range(queries):
-        trial = make_group_trial(rng)
-        streams = 1 if not trial.by_case else 4 if trial.is_shared else STREAMS_OF_A_TABLE
-        taken[check_groups(rng, trial, streams)] += 1
+        trial = make(rng)
+        interleaved = trial.query.consumption is Consumption.ANY
+        streams = 1 if not trial.by_case else SHARED_STREAMS if interleaved else STREAMS_OF_A_TABLE
+        taken[check(rng, trial, streams)] += 1
     return taken
 
 
 @pytest.mark.parametrize("seed", range(BATCHES))
 def test_groups_agree_with_the_listed_matches(seed: int) -> None:
-    taken = run_group_batch(seed, QUERIES)
+    taken = run_batch(seed, QUERIES, make_group_trial, check_groups)
     # A batch that takes one way alone would say that the generator no longer makes queries for the others.
-    assert min(taken[cost] for cost in (Cost.LINEAR, Cost.ENUMERATION)) > 0
+    assert min(taken[cost] for cost in Cost) > 0
+
+
+@pytest.mark.parametrize("seed", range(BATCHES))
+def test_the_best_matches_are_the_first_of_all_matches_sorted(seed: int) -> None:
+    assert run_batch(seed, QUERIES, make_best_trial, check_best)[Cost.LINEAR] > 0
+
+
+@pytest.mark.parametrize("seed", range(BATCHES))
+def test_a_sample_holds_matches_once_each_and_as_many_as_asked_for(seed: int) -> None:
+    assert run_batch(seed, QUERIES, make_plain_trial, check_sample)[Cost.LINEAR] > 0
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1200))
 def test_groups_agree_with_the_listed_matches_on_many_more(seed: int) -> None:
-    run_group_batch(seed, QUERIES)
+    run_batch(seed, QUERIES, make_group_trial, check_groups)
+    run_batch(seed, QUERIES, make_best_trial, check_best)
+    run_batch(seed, QUERIES, make_plain_trial, check_sample)

@@ -19,7 +19,7 @@ from eventide.plan.operators import OpaqueCondition, ValueColumn
 from eventide.plan.predicates import Predicate, assign_predicates, check_untyped_streams, with_bits
 from eventide.plan.recompute import preferred_choice, recompute_reason
 from eventide.plan.references import ALL_EVENTS, span_of
-from eventide.plan.results import Best, Groups, Results, bind_results, binder_of
+from eventide.plan.results import Best, Drawn, Groups, Results, bind_results, binder_of
 from eventide.plan.rewrite import RULES
 from eventide.plan.schema import Kind, StreamSchema
 from eventide.plan.ways import Cost, Way, choose_way
@@ -128,6 +128,11 @@ class Plan:
     def explosive(self) -> bool:
         """Whether matches can outgrow the events exponentially."""
         return loops_freely(self.root)
+
+    @property
+    def most_rows(self) -> int | None:
+        """How many rows the result has at most, where the query says so."""
+        return self.results.size if isinstance(self.results, Drawn) else self.query.limit
 
     def way(self) -> Way:
         """Return how results over all matches are computed."""
@@ -332,8 +337,10 @@ def _compile_conditions(
             compiled.append(judged.compile(condition.tree, scope=condition.scope, source=condition.source))
         except OpaqueCondition as opaque:
             simple = condition.scope is None and query.selector in (Selector.ALL, Selector.STRICT)
-            if not simple or query.consumption is not Consumption.NONE or query.limit is not None:
-                raise _opaque_error(opaque, query, "with a selector, CONSUME BY, LIMIT or inside a nested FILTER") from None
+            chosen = query.limit is not None or query.sample is not None
+            if not simple or query.consumption is not Consumption.NONE or chosen:
+                where = "with a selector, CONSUME BY, LIMIT, SAMPLE or inside a nested FILTER"
+                raise _opaque_error(opaque, query, where) from None
             if uses_strategy(bound.root, Strategy.NEXT):
                 raise _opaque_error(opaque, query, "under skip-till-next, where it says which events may be skipped") from None
             single = {reference.variable for reference in condition.references if reference.kind == "bare"}

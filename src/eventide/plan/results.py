@@ -92,7 +92,6 @@ Results = Groups | Best | Drawn
 def binder_of(query: Query) -> type[OutputBinder]:
     """Return what binds the output of a query, after refusing clauses that exclude each other."""
     text = query.text or None
-    _refuse_unready(query)
     if query.order_by is not None and query.limit is None:
         raise BindError(
             "ORDER_WITHOUT_LIMIT",
@@ -118,11 +117,6 @@ def binder_of(query: Query) -> type[OutputBinder]:
             hint=f"Leave {given[0]} or {given[1]} out.",
         )
     return GroupBinder if query.group_by is not None else OutputBinder
-
-
-def _refuse_unready(query: Query) -> None:
-    if query.order_by is not None or query.sample is not None:
-        raise BindError("NOT_YET", "ORDER BY and SAMPLE can be read but not run yet.", hint="Use GROUP BY or LIMIT.")
 
 
 def bind_results(query: Query, binder: OutputBinder) -> tuple[OutputPlan, Results | None]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from eventide.match.enumeration import Found
     from eventide.plan.plan import Plan
     from eventide.runtime.prepare import Layout
+    from eventide.runtime.stage import StageOptions
     from eventide.runtime.whole_keys import WholeKeys
 
     Integers = npt.NDArray[np.int64]
@@ -137,14 +138,16 @@ class _Channel:
 class GroupStage(WholeKeysStage):
     """Turns prepared events into one row of aggregates for each group."""
 
-    def __init__(self, plan: Plan, layout: Layout, prepared: pa.Schema) -> None:
+    def __init__(
+        self, plan: Plan, layout: Layout, prepared: pa.Schema, options: StageOptions | None = None
+    ) -> None:
         if plan.output.refine:
             raise BindError(
                 "GROUP_NOT_POSSIBLE",
                 f"Matches cannot be grouped, because {plan.refined[0]} is only decided on the finished rows.",
                 hint="Aggregate the rows of the query without GROUP BY instead.",
             )
-        super().__init__(plan, layout, propagated=plan.way().cost is not Cost.ENUMERATION)
+        super().__init__(plan, layout, options, propagated=plan.way().cost is not Cost.ENUMERATION)
         assert isinstance(plan.results, Groups)
         self._asked = plan.results
         self._sums = list(dict.fromkeys(_sum_channels(plan.results.columns)))

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from eventide.errors import EventideWarning
 from eventide.plan.results import Groups
+from eventide.runtime.chosen import RANK, chosen_stage, with_seed
 from eventide.runtime.counting import APPROXIMATE, MATCHES, CountStage, count_schema
 from eventide.runtime.duck import DIALECT, PREPARED_ROWS, arrow_columns, arrow_kind, connected, explained, fetch, read_arrow
 from eventide.runtime.groups import GroupStage, group_schema
@@ -74,10 +75,11 @@ class LocalSource(Source):
 
     def match(self, plan: Plan, options: Options) -> pa.Table:
         """Run a plan and return its matches as a table."""
+        plan = with_seed(plan)
         with self._connect() as connection:
             self._report_left_out(connection, plan)
             if isinstance(plan.results, Groups):
-                return self._grouped(connection, plan)
+                return self._grouped(connection, plan, options)
             return self._finish(connection, plan, self._found(connection, plan, options))
 
     def match_all(self, plans: Mapping[str, Plan], options: Options) -> pa.Table:
@@ -152,16 +154,17 @@ class LocalSource(Source):
 
     def _found(self, connection: duckdb.DuckDBPyConnection, plan: Plan, options: Options) -> pa.Table:
         layout = layout_of(plan)
-        stage = MatchStage(plan, layout, StageOptions(options.max_matches))
+        settings = StageOptions(options.max_matches)
+        stage = MatchStage(plan, layout, settings) if plan.results is None else chosen_stage(plan, layout, settings)
         with explained():
             reader = connection.sql(self._prepared(plan)).to_arrow_reader(PREPARED_ROWS)
             return pa.Table.from_batches(stage.run(iter(reader)), stage_schema(plan, layout, reader.schema))
 
-    def _grouped(self, connection: duckdb.DuckDBPyConnection, plan: Plan) -> pa.Table:
+    def _grouped(self, connection: duckdb.DuckDBPyConnection, plan: Plan, options: Options) -> pa.Table:
         layout = layout_of(plan)
         with explained():
             reader = connection.sql(self._prepared(plan)).to_arrow_reader(PREPARED_ROWS)
-            stage = GroupStage(plan, layout, reader.schema)
+            stage = GroupStage(plan, layout, reader.schema, StageOptions(options.max_matches))
             return pa.Table.from_batches(stage.run(iter(reader)), group_schema(plan, layout, reader.schema))
 
     def _finish(self, connection: duckdb.DuckDBPyConnection, plan: Plan, found: pa.Table) -> pa.Table:
@@ -170,8 +173,9 @@ class LocalSource(Source):
         condition = finish_filter(plan, DIALECT)
         if condition:
             sql += f" WHERE {condition}"
-        if plan.query.limit is not None:
-            sql += f" ORDER BY t, o0 NULLS FIRST, o1, o2 LIMIT {plan.query.limit}"
+        if plan.most_rows is not None:
+            chosen = "" if plan.results is None else f"{RANK}, "
+            sql += f" ORDER BY {chosen}t, o0 NULLS FIRST, o1, o2 LIMIT {plan.most_rows}"
         return fetch(connection, sql)
 
     def _report_left_out(self, connection: duckdb.DuckDBPyConnection, plan: Plan) -> None:

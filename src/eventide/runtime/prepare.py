@@ -53,7 +53,7 @@ class Layout:
 def layout_of(plan: Plan, *, home: bool = False, slab: bool = False) -> Layout:
     """Return the column names of a plan's prepared events."""
     keys = len(plan.keys) + len(plan.derived_keys) + int(slab)
-    limited = plan.query.limit is not None
+    limited = plan.most_rows is not None
     return Layout(
         tuple(f"k{number}" for number in range(keys)),
         "t",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from eventide.runtime.prepare import Layout
 
 LARGEST_SUM = float(2**63)
+RANK = "__et_rank"
+"""The column of the match stage by which ORDER BY and SAMPLE choose matches, the lowest first."""
 
 
 def slot_type(slot: Slot, payload: list[pa.DataType], keys: list[pa.DataType], events: pa.DataType) -> pa.DataType:
@@ -70,6 +72,8 @@ def stage_schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
     fields = [pa.field(f"s{number}", slot_type(slot, payload, keys, events)) for number, slot in enumerate(plan.output.slots)]
     if layout.order:
         fields.extend(pa.field(name, prepared.field(name).type) for name in (layout.clock, *layout.order))
+    if plan.results is not None:
+        fields.append(pa.field(RANK, pa.float64()))
     return pa.schema(fields or [pa.field("s", pa.bool_())])
 
 
@@ -82,8 +86,8 @@ class SlotFiller:
         self._labelling = labelling
         self._schema: pa.Schema | None = None
 
-    def fill(self, found: Found, payload: pa.Table) -> pa.RecordBatch:
-        """Return one row a match."""
+    def fill(self, found: Found, payload: pa.Table, ranks: npt.NDArray[np.float64] | None = None) -> pa.RecordBatch:
+        """Return one row a match; `ranks` say by what matches are chosen, the lowest first."""
         if self._schema is None:
             self._schema = stage_schema(self._plan, self._layout, payload.schema)
         members: dict[str, _Members] = {}
@@ -95,6 +99,8 @@ class SlotFiller:
         if self._layout.order:
             end = pa.array(found.end)
             arrays.extend(_take(payload, name, end) for name in (self._layout.clock, *self._layout.order))
+        if ranks is not None:
+            arrays.append(pa.array(ranks))
         if not arrays:
             arrays.append(pa.nulls(len(found.start), pa.bool_()))
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)

@@ -24,6 +24,7 @@ from eventide.runtime.cluster.estimate import COLUMNS, Estimate, EstimateStage
 from eventide.runtime.cluster.packing import MOST_BYTES
 from eventide.runtime.cluster.refining import refined_elsewhere
 from eventide.runtime.cluster.slices import SLICE, sliced
+from eventide.runtime.chosen import RANK, chosen_stage, with_seed
 from eventide.runtime.counting import APPROXIMATE, MATCHES, CountStage
 from eventide.runtime.distribution import AUTO, PLAIN, SHUFFLED_SLICES, SLICES, Distribution, distribute
 from eventide.runtime.groups import GroupStage, group_schema
@@ -132,8 +133,8 @@ class SparkSource(Source):
         """Return the matches as a lazy DataFrame."""
         if self.streaming:
             return self._stream_match(plan, options)
-        if isinstance(plan.results, Groups):
-            return self._grouped(plan)
+        if plan.results is not None:
+            return self._over_all(with_seed(plan), StageOptions(options.max_matches))
         distribution = self.distribution(plan, options)
         if distribution.name == "one task" and plan.window is None:
             warnings.warn(
@@ -234,18 +235,22 @@ class SparkSource(Source):
             distribution = Distribution("one task", "totals of an unkeyed query")
         return self.prepared(plan, distribution, whole_groups=True)
 
-    def _grouped(self, plan: Plan) -> DataFrame:
+    def _over_all(self, plan: Plan, options: StageOptions) -> DataFrame:
+        """Return a result over all matches: whole groups in each task, the chosen ones of all tasks put together."""
         layout, prepared = self._whole_groups(plan)
+        if not isinstance(plan.results, Groups):
+            schema = found_schema(plan, layout, prepared.schema)
+            return self._finish(plan, prepared.mapInArrow(_chosen_function(plan, layout, options), schema))
         arrow = to_arrow_schema(prepared.schema, timezone="UTC")
         schema = from_arrow_schema(group_schema(plan, layout, arrow))
-        return prepared.mapInArrow(_group_function(plan, layout, arrow), schema)
+        return prepared.mapInArrow(_group_function(plan, layout, arrow, options), schema)
 
     def output_schema(self, plan: Plan) -> st.StructType:
         """Return the schema of the result."""
         if self.streaming:
             return self._stream_match(plan, Options()).schema
-        if isinstance(plan.results, Groups):
-            return self._grouped(plan).schema
+        if plan.results is not None:
+            return self._over_all(plan, StageOptions()).schema
         distribution = distribute(plan, None, self._default_slices())
         return self._finish(plan, self._found(plan, Options(), distribution)).schema
 
@@ -257,8 +262,8 @@ class SparkSource(Source):
             reason = reorder_reason(plan)
             order = "events are matched as they arrive" if reason is None else f"events wait for the watermark ({reason})"
             return f"distribution: buckets of keys; {order}\n{captured_explain(self._stream_match(plan, Options()))}"
-        if isinstance(plan.results, Groups):
-            return captured_explain(self._grouped(plan))
+        if plan.results is not None:
+            return captured_explain(self._over_all(plan, StageOptions()))
         options = options or Options()
         distribution = self.distribution(plan, options)
         explained = captured_explain(self._finish(plan, self._found(plan, options, distribution)))
@@ -338,8 +343,9 @@ class SparkSource(Source):
         condition = finish_filter(plan, DIALECT)
         if condition:
             found = found.where(condition)
-        if plan.query.limit is not None:
-            found = found.orderBy("t", sf.col("o0").asc_nulls_first(), "o1", "o2").limit(plan.query.limit)
+        if plan.most_rows is not None:
+            chosen = [] if plan.results is None else [RANK]
+            found = found.orderBy(*chosen, "t", sf.col("o0").asc_nulls_first(), "o1", "o2").limit(plan.most_rows)
         try:
             return found.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in finish_columns(plan, DIALECT)))
         except PySparkException as error:
@@ -378,9 +384,18 @@ def _count_function(plan: Plan, layout: Layout) -> Callable[[Batches], Batches]:
     return run
 
 
-def _group_function(plan: Plan, layout: Layout, prepared: pa.Schema) -> Callable[[Batches], Batches]:
+def _chosen_function(plan: Plan, layout: Layout, options: StageOptions) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
-        yield from GroupStage(plan, layout, prepared).run(batches)
+        yield from chosen_stage(plan, layout, options).run(batches)
+
+    return run
+
+
+def _group_function(
+    plan: Plan, layout: Layout, prepared: pa.Schema, options: StageOptions
+) -> Callable[[Batches], Batches]:
+    def run(batches: Batches) -> Batches:
+        yield from GroupStage(plan, layout, prepared, options).run(batches)
 
     return run
 
@@ -413,6 +428,8 @@ def found_schema(plan: Plan, layout: Layout, prepared: st.StructType) -> st.Stru
     ]
     if layout.order:
         fields.extend(st.StructField(name, prepared[name].dataType) for name in (layout.clock, *layout.order))
+    if plan.results is not None:
+        fields.append(st.StructField(RANK, st.DoubleType()))
     return st.StructType(fields or [st.StructField("s", st.BooleanType())])
 
 

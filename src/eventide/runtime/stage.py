@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import DataError, LimitError
+from eventide.match.aggregates.neighbouring import TooManyPairs
 from eventide.match.harvest import MatchLimit
 from eventide.match.protocol import EventBatch, MatcherSettings
 from eventide.match.recompute.window import largest_window
@@ -62,6 +63,12 @@ def limits_explained() -> Iterator[None]:
             f"One event could be taken in {moves} ways, more than skip-till-next with conditions tells apart.",
             hint="Use fewer alternatives that fit the same event.",
         ) from None
+    except TooManyPairs as pairs:
+        raise LimitError(
+            "TOO_MANY_PAIRS",
+            f"The windows of the query hold {pairs} pairs of events, more than conditions between neighbours can be judged for.",
+            hint="Narrow WITHIN, or partition the events.",
+        ) from None
     except MatchLimit as limit:
         raise LimitError(
             "TOO_MANY_MATCHES",
@@ -85,7 +92,7 @@ def make_matcher(plan: Plan, options: StageOptions) -> tuple[Matcher, Labelling]
         keep=plan.keep,
         deduplicate=plan.deduplicate,
         consume=plan.consume,
-        quota=plan.query.limit,
+        quota=plan.query.limit if plan.results is None else None,
         max_matches=options.max_matches,
         slice_index=options.slice_index,
         slices=options.slices,

@@ -80,6 +80,8 @@ class WholeKeysStage(MatchStage):
         self._places += table.num_rows
         if not self.propagated:
             batch = self._batch(table, spans)
+            if self._payload is None:
+                self._look_at_windows(batch)
             fresh = table.select([*self._kept_columns, SHOWN, PLACE])
             payload = (fresh if self._payload is None else pa.concat_tables([self._payload, fresh])).combine_chunks()
             for found in self.matcher.advance(batch):

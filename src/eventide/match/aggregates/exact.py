@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -138,6 +138,18 @@ class Aggregator:
         matches = [0] * events.groups
         totals = [[0] * events.groups for _ in sums]
         numbers = [number.taken(kept.row) for number in sums]
+        self._add_exact(kept, rough, numbers, sum_binds, matches, totals)
+        return Totals(matches, totals, self._least(kept, events.groups, least, least_binds))
+
+    def _add_exact(
+        self,
+        kept: Kept,
+        rough: npt.NDArray[np.float64],
+        numbers: list[Number],
+        sum_binds: npt.NDArray[np.uint8],
+        matches: list[int],
+        totals: list[list[int]],
+    ) -> None:
         needed = self._bits_needed(kept, rough, numbers)
         small = np.flatnonzero(needed < SAFE_BITS)
         if len(small):
@@ -145,7 +157,6 @@ class Aggregator:
         large = np.flatnonzero(needed >= SAFE_BITS)
         if len(large):
             self._add_large(kept, large, needed[large], numbers, sum_binds, matches, totals)
-        return Totals(matches, totals, self._least(kept, events.groups, least, least_binds))
 
     def label_count(self, events: Events) -> int:
         """Return how many labels the automaton needs for these events."""
@@ -174,9 +185,17 @@ class Aggregator:
     def rough(self, kept: Kept) -> npt.NDArray[np.float64]:
         """Return about how many matches end at each event; above 0 exactly where there are some."""
         nothing = Weights(ROUGH, 0, 1, np.zeros((0, 0), np.int64), np.zeros((0, 0), np.uint8))
-        return self._run(kept, nothing).view(np.float64)[:, 0]
+        return self.propagate(kept, nothing).view(np.float64)[:, 0]
 
-    def _run(self, kept: Kept, weights: Weights) -> Integers:
+    def matches_of_ends(self, kept: Kept) -> list[int]:
+        """Return exactly how many matches end at each event."""
+        alone = replace(kept, group=np.arange(len(kept.row), dtype=np.int64))
+        matches = [0] * len(kept.row)
+        self._add_exact(alone, self.rough(kept), [], np.zeros((0, 1), np.uint8), matches, [])
+        return matches
+
+    def propagate(self, kept: Kept, weights: Weights) -> Integers:
+        """Return the vector of the matches that end at each event."""
         ends = np.empty(len(kept.row) * weights.channels, np.int64)
         self._propagation.run(self.symbols, kept, weights, ends)
         return ends.reshape(-1, weights.channels)
@@ -261,12 +280,12 @@ class Aggregator:
         values = np.empty((len(numbers), len(part.row)), np.int64)
         for channel, number in enumerate(numbers):
             values[channel] = number.modulo(modulus)
-        return self._run(part, Weights(SUM, modulus, len(numbers) + 1, values, binds))
+        return self.propagate(part, Weights(SUM, modulus, len(numbers) + 1, values, binds))
 
     def _least(self, kept: Kept, groups: int, least: Integers, binds: npt.NDArray[np.uint8]) -> Integers:
         result = np.full((len(least), groups), NO_VALUE, np.int64)
         if len(least):
-            ends = self._run(kept, Weights(LEAST, 0, len(least), np.ascontiguousarray(least[:, kept.row]), binds))
+            ends = self.propagate(kept, Weights(LEAST, 0, len(least), np.ascontiguousarray(least[:, kept.row]), binds))
             for column in range(len(least)):
                 np.minimum.at(result[column], kept.group, ends[:, column])
         return result

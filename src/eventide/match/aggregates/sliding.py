@@ -167,3 +167,20 @@ def sum_keys(tables, symbols, clocks, lows, offsets, weights, ends, states):
     for key in range(offsets.shape[0] - 1):
         first, last = offsets[key], offsets[key + 1]
         sum_key(tables, symbols[first:last], clocks[first:last], lows[first:last], first, weights, ends, states)
+
+
+@kernel
+def unfold(tables, symbols, first, last, rows, states, weights):
+    """Write the partial matches of each state after each of the events first..last, begun at one of them, to `rows`."""
+    width = states * weights.channels
+    row = np.empty(width, np.int64)
+    other = np.empty(width, np.int64)
+    one = np.empty(weights.channels, np.int64)
+    make_one(one, 0, weights)
+    clear(row, 0, width, weights)
+    for event in range(first, last):
+        carry(tables, symbols[event], event, row, 0, other, states, weights)
+        copy_start(row, other, width)
+        begin(tables, symbols[event], event, row, one, weights)
+        for at in range(width):
+            rows[(event - first) * width + at] = row[at]

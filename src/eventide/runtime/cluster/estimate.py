@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from eventide.match.counting import MatchCounter
-from eventide.runtime.counting import CountStage, as_double
-from eventide.runtime.stage import MatchStage
+from eventide.runtime.counting import CountStage
+from eventide.runtime.group_values import as_double
+from eventide.runtime.whole_keys import WholeKeysStage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,7 +63,7 @@ class EstimateStage(CountStage):
     """Counts the paths of each key, whatever conditions there are."""
 
     def __init__(self, plan: Plan, layout: Layout) -> None:
-        MatchStage.__init__(self, plan, layout)
+        WholeKeysStage.__init__(self, plan, layout, propagated=True)
         self._begin_counting(MatchCounter(plan.automaton(), max(1, len(plan.predicates))))
 
     def estimate(self, batches: Iterable[pa.RecordBatch]) -> Estimate:
@@ -78,7 +79,7 @@ class EstimateStage(CountStage):
 
         for _ in self.run(measured()):
             pass
-        counts = [as_double(count) for count in self._counts]
+        counts = [as_double(count) for count in self._counts.values()]
         return Estimate(float(events), sum(counts), max(counts, default=0.0), float(size))
 
     def row(self, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
