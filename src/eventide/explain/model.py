@@ -10,7 +10,9 @@ from eventide.pattern import Strategy, Window, WindowUnit
 from eventide.pattern.printing import quote_name, to_ceql, window_to_ceql
 from eventide.plan.choice import uses_strategy
 from eventide.plan.recompute import condition_kinds
+from eventide.plan.results import Best, Groups, describe_unit
 from eventide.plan.structure import BoundAbsence
+from eventide.plan.ways import Cost
 from eventide.plan.windows import most_events
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ class Explanation:
     automaton: AutomatonView
     matcher: str
     reason: str
+    results: tuple[str, ...]
     warnings: tuple[str, ...]
     drops_irrelevant: bool
     columns: tuple[ColumnView, ...]
@@ -112,6 +115,7 @@ def explanation_of(plan: Plan, physical: str | None = None) -> Explanation:
         view_automaton(plan.automaton(), predicate_names(plan), _absence_names(plan), no_bit_seen=not plan.drops_irrelevant),
         plan.choice.matcher,
         plan.choice.reason,
+        _results(plan),
         plan.warnings,
         plan.drops_irrelevant,
         tuple(_columns(plan)),
@@ -238,6 +242,31 @@ def _absence(plan: Plan, absence: BoundAbsence) -> AbsenceView:
 
 def _absence_names(plan: Plan) -> list[str]:
     return [plan.bound.absences[index].variable for index in plan.checked_absences]
+
+
+def _results(plan: Plan) -> tuple[str, ...]:
+    """Say what is asked of all matches, and how it is computed."""
+    if plan.results is None:
+        return ()
+    way = plan.way()
+    listed = f"enumeration: {way.reason}"
+    if isinstance(plan.results, Groups):
+        lines = [describe_unit(plan.results)]
+        lines.append(listed if way.cost is Cost.ENUMERATION else f"{way.cost.value}: {way.reason}; no match is listed")
+        if way.cost is Cost.POLYNOMIAL:
+            lines.append("the events of a window are compared pair by pair, once for each start where starts must be told apart")
+        lines.append("exact: whole numbers of 64 bits where they suffice, else remainders by as many 31-bit primes as needed")
+        return tuple(lines)
+    linear = way.cost is Cost.LINEAR
+    # Neighbours are remembered for totals, not for single matches.
+    if not linear and way.cost is Cost.POLYNOMIAL:
+        listed = "enumeration: conditions between events decide which paths are matches"
+    if isinstance(plan.results, Best):
+        order = "largest" if plan.results.descending else "smallest"
+        walk = "k-best: the best score of every end is propagated, then walked back from the best ends; no other match is listed"
+        return (f"the {plan.results.limit} matches with the {order} score", walk if linear else f"{listed}; the best are kept")
+    draw = "path sampling: matches are numbered by exact path counts, drawn by number and walked back; no other match is listed"
+    return (f"{plan.results.size} matches drawn at random", draw if linear else f"{listed}; the lowest random ranks are kept")
 
 
 def _columns(plan: Plan) -> list[ColumnView]:

@@ -41,6 +41,7 @@ def _sections(shown: Explanation) -> Iterator[tuple[str, Sequence[str]]]:
     ])  # fmt: skip
     yield "automaton", _automaton(shown.automaton)
     yield "matcher", [f"{shown.matcher}: {shown.reason}"]
+    yield "results over all matches", shown.results
     yield "irrelevant events", [_irrelevant(shown)]
     yield "output", aligned([(column.name, column.content) for column in shown.columns])
     yield "warnings", shown.warnings

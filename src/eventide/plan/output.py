@@ -11,6 +11,7 @@ from sqlglot import exp
 from eventide.errors import BindError, did_you_mean
 from eventide.plan.expressions import check_kinds, single_event
 from eventide.plan.references import ALL_EVENTS, Reference, function_kind, only_bare, references, span_of
+from eventide.plan.schema import Kind
 from eventide.plan.structure import followers, repeatable
 
 if TYPE_CHECKING:
@@ -163,7 +164,15 @@ class OutputBinder:
 
     def score_column(self, tree: exp.Expression) -> tuple[str, int | None]:
         """Return the variable whose events a part of a score reads, and the payload column with what each adds."""
-        self._check_argument(tree)
+        kind = self._check_argument(tree)
+        if kind is not None and not kind.numeric and kind is not Kind.OTHER:
+            raise BindError(
+                "TYPE_MISMATCH",
+                f"A score adds up numbers, {tree.sql(dialect='spark')} is {kind.named}.",
+                text=self.text,
+                span=span_of(tree),
+                hint="Convert it, for example CAST(x AS DOUBLE).",
+            )
         reference = references(tree, self.text)[0] if only_bare(tree) is None else self._bare(tree)
         if reference.variable != ALL_EVENTS and reference.variable not in self._known:
             raise self._unknown_variable(reference)
@@ -189,9 +198,8 @@ class OutputBinder:
         assert variable is not None
         return Reference("bare", variable, tree, tree)
 
-    def _check_argument(self, tree: exp.Expression) -> None:
-        if self.schema is not None:
-            check_kinds(tree, self.schema, self.text)
+    def _check_argument(self, tree: exp.Expression) -> Kind | None:
+        return None if self.schema is None else check_kinds(tree, self.schema, self.text)
 
     def _refuse_forgotten(self) -> None:
         """Matches that became equal are one before Finish, so it could not tell which of them the condition kept."""

@@ -337,9 +337,9 @@ def _compile_conditions(
             compiled.append(judged.compile(condition.tree, scope=condition.scope, source=condition.source))
         except OpaqueCondition as opaque:
             simple = condition.scope is None and query.selector in (Selector.ALL, Selector.STRICT)
-            chosen = query.limit is not None or query.sample is not None
+            chosen = query.limit is not None or query.sample is not None or query.group_by is not None
             if not simple or query.consumption is not Consumption.NONE or chosen:
-                where = "with a selector, CONSUME BY, LIMIT, SAMPLE or inside a nested FILTER"
+                where = "with a selector, CONSUME BY, GROUP BY, LIMIT, SAMPLE or inside a nested FILTER"
                 raise _opaque_error(opaque, query, where) from None
             if uses_strategy(bound.root, Strategy.NEXT):
                 raise _opaque_error(opaque, query, "under skip-till-next, where it says which events may be skipped") from None

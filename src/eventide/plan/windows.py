@@ -53,7 +53,12 @@ def bind_step_window(query: Query, schema: StreamSchema | None) -> BoundWindow |
 
 def bind_group_window(window: Window, query: Query, schema: StreamSchema | None) -> int:
     """Return the length of the windows of GROUP BY in units of the clock."""
-    bound = _bound(window, query, schema, "")
+    try:
+        bound = _bound(window, query, schema, "")
+    except BindError as error:
+        unit = "a bare number" if error.condition == "TIME_WITHOUT_UNIT" else f"{window.size} seconds"
+        hint = f"Write GROUP BY WINDOW {'with ' if unit.startswith('a ') else ''}{unit}."
+        raise BindError(error.condition, error.message, text=error.text, span=error.span, hint=hint) from None
     return max(1, int(bound.size))
 
 

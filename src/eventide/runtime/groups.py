@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.errors import BindError
 from eventide.match.aggregates.exact import Events
 from eventide.match.aggregates.semiring import NO_VALUE
 from eventide.pattern import GroupUnit
@@ -141,12 +140,6 @@ class GroupStage(WholeKeysStage):
     def __init__(
         self, plan: Plan, layout: Layout, prepared: pa.Schema, options: StageOptions | None = None
     ) -> None:
-        if plan.output.refine:
-            raise BindError(
-                "GROUP_NOT_POSSIBLE",
-                f"Matches cannot be grouped, because {plan.refined[0]} is only decided on the finished rows.",
-                hint="Aggregate the rows of the query without GROUP BY instead.",
-            )
         super().__init__(plan, layout, options, propagated=plan.way().cost is not Cost.ENUMERATION)
         assert isinstance(plan.results, Groups)
         self._asked = plan.results

@@ -134,7 +134,8 @@ class Aggregator:
         """Return the totals of each group. `sum_binds[column, label]` says which labels bind an event to a column's variable."""
         kept = self.kept(events)
         rough = np.zeros(events.groups)
-        np.add.at(rough, kept.group, self.rough(kept))
+        with np.errstate(over="ignore"):
+            np.add.at(rough, kept.group, self.rough(kept))
         matches = [0] * events.groups
         totals = [[0] * events.groups for _ in sums]
         numbers = [number.taken(kept.row) for number in sums]
