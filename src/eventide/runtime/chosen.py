@@ -143,7 +143,8 @@ class BestStage(ChosenStage):
         for term in range(len(values)):
             added += np.where(binds[term, found.label], values[term, found.row], 0.0)
         match_of = np.repeat(np.arange(len(found.start)), np.diff(found.offset))
-        yield from self._some(found, payload, np.bincount(match_of, weights=added, minlength=len(found.start)))
+        ranks = np.bincount(match_of, weights=added, minlength=len(found.start)).astype(np.float64)
+        yield from self._some(found, payload, ranks)
 
     def _values(self, table: pa.Table) -> Doubles:
         """Return what each event adds to the rank by each term."""
