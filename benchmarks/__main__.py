@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import cluster, disorder, explosion, kernels, pipelines, row_patterns, streams
-from benchmarks.recompute import event_tree, joins
+from benchmarks import aggregates, benchmarks, cluster, disorder, event_tree, explosion, from, import, joins, kernels, pipelines, recompute, row_patterns, streams
 from benchmarks.report import show, write
 
 WORKLOADS = {
@@ -14,6 +13,7 @@ WORKLOADS = {
     "enumeration": lambda scale: kernels.enumeration(int(10_000_000 * scale)),
     "cluster": cluster.cluster,
     "memory": lambda scale: kernels.memory(int(100_000_000 * scale)),
+    "aggregates": lambda scale: aggregates.aggregates(int(200_000 * scale)),
     "pipelines": lambda scale: pipelines.pipelines(int(5_000_000 * scale)),
     "rows": lambda scale: row_patterns.row_patterns(int(2_000_000 * scale)),
     "disorder": lambda scale: disorder.disorder(int(100_000 * scale)),
