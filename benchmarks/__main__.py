@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import aggregates, benchmarks, cluster, disorder, event_tree, explosion, from, import, joins, kernels, pipelines, recompute, row_patterns, streams
+from benchmarks import aggregates, cluster, disorder, explosion, kernels, pipelines, row_patterns, streams
+from benchmarks.recompute import event_tree, joins
 from benchmarks.report import show, write
 
 WORKLOADS = {

@@ -66,7 +66,6 @@ class ChosenStage(WholeKeysStage):
         super().__init__(plan, layout, options, propagated=plan.way().cost is Cost.LINEAR)
         if self.propagated:
             self._aggregator, self.labelling = make_aggregator(plan)
-        self._filler = SlotFiller(plan, layout, self.labelling)
         self._lowest = np.zeros(0)
 
     @property
@@ -96,8 +95,12 @@ class ChosenStage(WholeKeysStage):
             kept.row[pairs[:, 0]].astype(np.int32),
             pairs[:, 1].astype(np.int32),
         )
-        assert self._filler is not None
-        return self._filler.fill(found, table, ranks)
+        return self._ranked(found, table, ranks)
+
+    def _ranked(self, found: Found, payload: pa.Table, ranks: Doubles) -> pa.RecordBatch:
+        if self._filler is None:
+            self._filler = SlotFiller(self.plan, self.layout, self.labelling)
+        return self._filler.fill(found, payload, ranks)
 
     def _some(self, found: Found, payload: pa.Table, ranks: Doubles) -> Iterator[pa.RecordBatch]:
         """Yield those of the found matches that can be in the result."""
@@ -109,8 +112,7 @@ class ChosenStage(WholeKeysStage):
         offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         places = np.arange(offset[-1]) - np.repeat(offset[:-1], lengths) + np.repeat(found.offset[:-1][taken], lengths)
         some = Found(found.start[taken], found.end[taken], offset, found.row[places], found.label[places])
-        assert self._filler is not None
-        yield self._filler.fill(some, payload, ranks[taken])
+        yield self._ranked(some, payload, ranks[taken])
 
 
 class BestStage(ChosenStage):

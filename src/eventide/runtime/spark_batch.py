@@ -20,11 +20,11 @@ from eventide.plan.output import TIME_COLUMN, Slot, SlotKind
 from eventide.plan.results import Groups
 from eventide.plan.schema import Kind
 from eventide.plan.spreading import enumerated_plan, why_not_sliced
+from eventide.runtime.chosen import RANK, chosen_stage, with_seed
 from eventide.runtime.cluster.estimate import COLUMNS, Estimate, EstimateStage
 from eventide.runtime.cluster.packing import MOST_BYTES
 from eventide.runtime.cluster.refining import refined_elsewhere
 from eventide.runtime.cluster.slices import SLICE, sliced
-from eventide.runtime.chosen import RANK, chosen_stage, with_seed
 from eventide.runtime.counting import APPROXIMATE, MATCHES, CountStage
 from eventide.runtime.distribution import AUTO, PLAIN, SHUFFLED_SLICES, SLICES, Distribution, distribute
 from eventide.runtime.groups import GroupStage, group_schema
