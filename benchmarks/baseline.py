@@ -85,7 +85,7 @@ def counter(query: str, window: int) -> Callable[[pa.Table], int]:
 
     def count(rows: pa.Table) -> int:
         if "stock" in query:
-            kind, key, value = RISING_THEN_LOW, rows["company"].combine_chunks().indices.to_numpy(), rows["price"].to_numpy()
+            kind, key, value = RISING_THEN_LOW, np.array(rows["company"].to_pylist()), rows["price"].to_numpy()
             can_first = can_loop = np.ones(rows.num_rows, np.bool_)
         elif "cards" in query:
             kind, key, value = FALLING, rows["card"].to_numpy(), rows["amount"].to_numpy()
