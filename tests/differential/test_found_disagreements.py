@@ -32,6 +32,14 @@ def plain(letters, case=0, first=0):
 
 
 CASES = {
+    "COALESCE between events asks which value is missing": (
+        "SELECT * WHERE A AS a ; B AS b FILTER COALESCE(a.v, b.v) < b.v PARTITION BY case_id",
+        stream(("A", {"v": 1}), ("A", {"v": None}), ("B", {"v": 2}), ("B", {"v": None})),
+    ),
+    "IN, BETWEEN and NULLIF between events may compare one event with a number": (
+        "SELECT * WHERE A AS a ; B AS b FILTER a.v IN (b.v, 4) AND b.v BETWEEN a.v AND 9 AND NULLIF(b.v, 3) = a.v PARTITION BY case_id",
+        stream(("A", {"v": 3}), ("A", {"v": 4}), ("B", {"v": 4}), ("B", {"v": 3}), ("B", {"v": None})),
+    ),
     "NaN is the largest number for MAX in SELECT": (
         "SELECT MAX(C.w) AS c0, MIN(C.w) AS c1 WHERE C{2} PARTITION BY case_id",
         stream(("C", {"w": math.nan}), ("C", {"w": 2.5}), ("C", {"w": None})),

@@ -106,9 +106,16 @@ class ConditionCompiler:
 
     def column(self, part: exp.Expression) -> tuple[int, Encoding]:
         """Return the number and encoding of a part over one event."""
-        resolved = part if self.schema is None else single_event(part, self.schema, self.text)
-        number = self._column_numbers[resolved.sql(dialect="spark")]
+        number = self._column_numbers[self._text_of(part)]
         return number, self.columns[number].encoding
+
+    def knows(self, part: exp.Expression) -> bool:
+        """Return whether a part over one event has a column."""
+        return self._text_of(part) in self._column_numbers
+
+    def _text_of(self, part: exp.Expression) -> str:
+        resolved = part if self.schema is None else single_event(part, self.schema, self.text)
+        return resolved.sql(dialect="spark")
 
 
 _SETS = {
@@ -187,7 +194,8 @@ class _Emitter(OperatorEmitter):
     def leaf(self, node: exp.Expression) -> Encoding | None:
         """Emit what reads events."""
         variable = only_bare(node)
-        if variable is not None:
+        # What taking COALESCE, IN or BETWEEN apart makes is no part of the query: the parts of it have columns.
+        if variable is not None and self.compiler.knows(node):
             # PREV is NEXT seen from the other event of the pair.
             return self._load(node, variable, later=variable in self.prev_of)
         return None if function_kind(node) is None else self._function(node)
