@@ -237,3 +237,10 @@ def test_the_engine_agrees_with_the_oracle_on_what_times_out(seed):
 @pytest.mark.parametrize("seed", range(1000, 1100))
 def test_the_engine_agrees_with_the_oracle_on_many_more(seed):
     assert run_batch(seed, QUERIES_OF_A_BATCH) > FEWEST_TIMEOUTS
+
+
+@pytest.mark.parametrize("clause", ["GROUP BY PARTITION", "SAMPLE 3", "ORDER BY b.v LIMIT 2"])
+def test_results_over_all_matches_have_no_time_outs(clause):
+    selected = "COUNT(*) AS n" if clause.startswith("GROUP") else "*"
+    with pytest.raises(BindError, match=r"\[TIMEOUTS_NOT_DEFINED\]"):
+        found(f"SELECT {selected} WHERE A ; B AS b WITHIN 5 {clause}", "A0 B1")

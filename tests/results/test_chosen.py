@@ -138,3 +138,9 @@ def test_the_same_seed_draws_the_same_matches_and_another_draws_others() -> None
     text = "SELECT SUM(b.x) AS s, COUNT(b) AS n WHERE A ; B+ AS b ; C SAMPLE 20 SEED {}"
     one, same, other = (et.query(text.format(seed)).match(EVENTS).to_pylist() for seed in (1, 1, 2))
     assert one == same != other
+
+
+def test_a_score_of_whole_numbers_that_no_double_holds_is_rounded() -> None:
+    table = pa.table({"ts": [1, 2, 3], "kind": ["A", "B", "B"], "v": [0, 5, 2**53 + 1]})
+    best = et.query("SELECT b.ts AS y WHERE A AS a ; B AS b ORDER BY b.v DESC LIMIT 1").match(et.events(table, time="ts", type="kind"))
+    assert best["y"].to_pylist() == [3]

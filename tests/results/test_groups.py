@@ -122,3 +122,20 @@ def test_explain_says_which_way_is_taken() -> None:
     assert "linear: " in linear
     assert "polynomial: " in near
     assert "enumeration: " in far
+
+
+@pytest.mark.parametrize("sizes", [((70, 1), (70, 2**62), (3, 1)), ((1100, 1), (200, 1), (3, 1))])
+def test_keys_that_need_different_numbers_of_digits_add_up_in_one_group(sizes: tuple[tuple[int, int], ...]) -> None:
+    rows = [
+        {"kind": kind, "id": number, "v": value}
+        for number, (size, value) in enumerate(sizes)
+        for kind in ("A", *["B"] * size, "C")
+    ]
+    table = pa.Table.from_pylist([{"ts": place, **row} for place, row in enumerate(rows)])
+    row = only_row(
+        "SELECT COUNT(*) AS n, SUM(b.v) AS s WHERE A AS a ; B+ AS b ; C AS c "
+        "FILTER a.id = b.id AND b.id = c.id AND a.id = c.id GROUP BY PARTITION",
+        et.events(table, time="ts", type="kind"),
+    )
+    assert row["n"] == str(sum(2**size - 1 for size, _ in sizes))
+    assert row["s"] == str(sum(value * size * 2 ** (size - 1) for size, value in sizes))

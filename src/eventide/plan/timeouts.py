@@ -99,6 +99,9 @@ def _refuse_undefined(query: Query) -> None:
     if query.consumption is not Consumption.NONE:
         message = "With CONSUME BY an event can be without a match because another match consumed its events."
         raise _refusal(query, message, "Leave CONSUME BY out.")
+    if query.group_by is not None or query.order_by is not None or query.sample is not None:
+        message = "Time-outs are partial matches; GROUP BY, ORDER BY and SAMPLE are about the complete ones."
+        raise _refusal(query, message, "Leave the clause out.")
     if query.limit is not None:
         raise _refusal(query, "With LIMIT an event can be without a match because others came first.", "Leave LIMIT out.")
     for name in query.partition_by:

@@ -158,7 +158,7 @@ class BestStage(ChosenStage):
                 values[number] = sign * term.factor
                 continue
             column = table.column(self.layout.payload[term.payload]).combine_chunks()
-            numbers = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+            numbers = column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
             if not np.isfinite(numbers).all():
                 raise DataError(
                     "SCORE_NOT_FINITE",

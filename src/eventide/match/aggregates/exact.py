@@ -211,7 +211,8 @@ class Aggregator:
         with np.errstate(divide="ignore"):
             np.maximum.at(bits, key_of, np.log2(rough[kept.group]))
         for key in np.flatnonzero(~np.isfinite(bits)):
-            bits[key] = self._most_bits(kept, int(kept.offsets[key]), int(kept.offsets[key + 1]))
+            # Several keys may share a group.
+            bits[key] = self._most_bits(kept, int(kept.offsets[key]), int(kept.offsets[key + 1])) + math.log2(keys)
         heaviest = np.zeros(keys)
         for number in numbers:
             np.maximum.at(heaviest, key_of, number.bits())
@@ -259,23 +260,22 @@ class Aggregator:
         matches: list[int],
         totals: list[list[int]],
     ) -> None:
-        """Compute modulo as many primes as each key needs."""
+        """Compute modulo as many primes as each key needs; keys that need as many as each other are put together at once."""
         needed = np.ceil(bits / (PRIME_BITS - 1)).astype(np.int64) + 1
-        remainders: dict[int, list[list[int]]] = {}
-        for number, prime in enumerate(primes(int(needed.max()))):
-            part, places = kept.of_keys(keys[needed > number])
-            ends = self._ends(part, [column.taken(places) for column in numbers], binds, prime)
+        moduli = primes(int(needed.max()))
+        known = Remainders(moduli)
+        for count in np.unique(needed).tolist():
+            part, places = kept.of_keys(keys[needed == count])
+            taken = [column.taken(places) for column in numbers]
             groups, inverse = np.unique(part.group, return_inverse=True)
-            summed = np.zeros((len(groups), ends.shape[1]), np.int64)
-            np.add.at(summed, inverse.reshape(-1), ends)
-            for group, row in zip(groups.tolist(), (summed % prime).tolist(), strict=True):
-                remainders.setdefault(group, []).append(row)
-        known = Remainders(primes(int(needed.max())))
-        for group, rows in remainders.items():
-            whole = [known.number([row[channel] for row in rows]) for channel in range(len(totals) + 1)]
-            matches[group] += whole[0]
-            for column, total in enumerate(totals):
-                total[group] += whole[column + 1]
+            remainders = np.zeros((count, len(groups), len(totals) + 1), np.int64)
+            for number, prime in enumerate(moduli[:count]):
+                np.add.at(remainders[number], inverse.reshape(-1), self._ends(part, taken, binds, prime))
+                remainders[number] %= prime
+            for group, rows in zip(groups.tolist(), remainders.transpose(1, 2, 0).tolist(), strict=True):
+                matches[group] += known.number(rows[0])
+                for column, total in enumerate(totals):
+                    total[group] += known.number(rows[column + 1])
 
     def _ends(self, part: Kept, numbers: list[Number], binds: npt.NDArray[np.uint8], modulus: int) -> Integers:
         values = np.empty((len(numbers), len(part.row)), np.int64)
