@@ -13,6 +13,7 @@ from eventide.match.enumeration import Found
 from eventide.match.spreading.assignment import Assigner
 from eventide.match.spreading.maximal import configurations, cut_by_configuration, hand_out, maximal_matches, parts
 from eventide.match.spreading.tries import Parts
+from eventide.runtime.cluster.estimate import Estimate, EstimateStage
 from eventide.runtime.distribution import refuse_unsound
 from match.building import stream
 
@@ -265,3 +266,32 @@ def test_an_unknown_distribution_is_named_with_what_was_meant():
         et.query("SELECT * WHERE A ; B").match(events, distribution="round-robin")
     with pytest.raises(et.BindError, match="BAD_SLICES"):
         et.query("SELECT * WHERE A ; B").match(events, slices=0)
+
+
+# Estimates --------------------------------------------------------------------------------------------------------------
+
+
+def estimate_of(text, events):
+    spread = Spread(text, events)
+    return EstimateStage(spread.plan, spread.layout).estimate(spread.table.to_batches())
+
+
+def test_an_estimate_counts_paths_whatever_conditions_there_are():
+    events = stream("a" + "b" * 30 + "c" + "abc", keys=[1] * 32 + [2] * 3, v=[9] * 35)
+    estimate = estimate_of("SELECT * WHERE A AS a ; B+ AS b ; C AS c FILTER a.v < b.v PARTITION BY key", events)
+    assert (estimate.events, estimate.matches, estimate.largest) == (35, 2**30, 2**30 - 1)
+    assert estimate.worth_spreading
+    assert estimate.uneven(4)
+
+
+def test_few_matches_or_even_keys_are_not_worth_spreading():
+    assert not estimate_of("SELECT * WHERE A AS a ; B AS b", stream("ab")).worth_spreading
+    assert not Estimate(10.0, 1e7, 1e6, 0.0).uneven(4)
+    assert not Estimate(1e7, 2e7, 2e7, 0.0).worth_spreading
+
+
+def test_a_task_without_events_estimates_nothing_in_doubles():
+    spread = Spread("SELECT * WHERE A AS a ; B AS b PARTITION BY key", [])
+    row = EstimateStage(spread.plan, spread.layout).row([])
+    assert row.to_pylist() == [{"events": 0.0, "matches": 0.0, "largest": 0.0, "bytes": 0.0}]
+    assert set(map(str, row.schema.types)) == {"double"}

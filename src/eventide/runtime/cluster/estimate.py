@@ -80,9 +80,10 @@ class EstimateStage(CountStage):
         for _ in self.run(measured()):
             pass
         counts = [as_double(count) for count in self._counts.values()]
-        return Estimate(float(events), sum(counts), max(counts, default=0.0), float(size))
+        return Estimate(float(events), sum(counts, start=0.0), max(counts, default=0.0), float(size))
 
     def row(self, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
         """Return the estimate as a row."""
         estimate = self.estimate(batches)
-        return pa.RecordBatch.from_pydict({name: [getattr(estimate, name)] for name in COLUMNS})
+        columns = [pa.array([getattr(estimate, name)], pa.float64()) for name in COLUMNS]
+        return pa.RecordBatch.from_arrays(columns, list(COLUMNS))
