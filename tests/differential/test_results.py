@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from differential.queries import Trial
 
-BATCHES = 20
+BATCHES = 5
 QUERIES = 40
 STREAMS_OF_A_TABLE = 20
 SHARED_STREAMS = 4
