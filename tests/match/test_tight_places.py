@@ -265,6 +265,15 @@ def test_times_at_the_edge_of_the_numbers_work(matcher):
 
 
 @BY_MATCHER
+def test_an_event_between_hopping_windows_is_no_match_by_itself(matcher):
+    # The windows are [1, 4) and [5, 8).
+    plan = plan_of("SELECT * WHERE B+ WITHIN 3 SLIDE 4", matcher)
+    events = stream("b3 b4 b5")
+    assert matches_of(plan, [prepare(plan, events)]) == expected(plan, events)
+    assert supports(expected(plan, events)) == [(0,), (2,)]
+
+
+@BY_MATCHER
 def test_a_gap_is_checked_from_the_event_before_it_even_when_that_is_not_shown(matcher):
     plan = plan_of("SELECT b WHERE A ; C ; NOT D AS d ; B AS b FILTER d.v = b.v", matcher)
     events = stream("acdbb", v=[0, 0, 7, 7, 8])

@@ -54,6 +54,9 @@ class Search:
             if positions and not (self.inside(positions[0], position) and self.near(positions[-1], position)):
                 # Later events are further away still.
                 break
+            if not positions and not self.inside(position, position):
+                # It lies in a hole between hopping windows, where no match can begin.
+                continue
             for longer in here.extensions():
                 if self._can_lie(prefixes, longer.steps[-1], positions, position):
                     yield from self._grow((*prefixes, longer), (*positions, position))
