@@ -253,12 +253,12 @@ def enumerate_checked(
                         # Paths that were not counted, because they cannot agree, have no position.
                         if bits[value_number] == ANY_VALUE or go_left:
                             right_position = position + counts[value_number, left]
-                        go_left = go_left and position < limit_position and right_position + slack > begin
-                        go_right = (
-                            go_right
-                            and right_position < limit_position
-                            and right_position + counts[value_number, right] + slack > begin
-                        )
+                        # Where a count is lost in the rounding, all paths below have the position of the first.
+                        left_reaches = right_position + slack > begin if right_position > position else position >= begin
+                        go_left = go_left and position < limit_position and left_reaches
+                        right_end = right_position + counts[value_number, right]
+                        right_reaches = right_end + slack > begin if right_end > right_position else right_position >= begin
+                        go_right = go_right and right_position < limit_position and right_reaches
                     if go_right:
                         if not go_left:
                             node = right

@@ -21,7 +21,8 @@ from eventide.match.shared_dag.nodes import BOTTOM, UNION
 MOST_STRETCHES = 16
 SMALLEST_STRETCH = 1024
 EXACT = 2.0**53
-ROUNDING = 1e-9
+ROUNDING = 1e-10
+"""More than what rounding adds up to over some hundred thousand events of a path."""
 MOST_PATHS = 1e300
 NEVER_COUNTED = np.iinfo(np.int64).max
 MOST_COUNTS = 1 << 24
