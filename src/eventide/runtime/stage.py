@@ -97,7 +97,8 @@ def make_matcher(plan: Plan, options: StageOptions) -> tuple[Matcher, Labelling]
         slice_index=options.slice_index,
         slices=options.slices,
     )
-    if plan.choice.recomputes and not options.unjudged:
+    # Recomputation shares out events, and tasks hold different keys: only paths have the same numbers in all of them.
+    if plan.choice.recomputes and not options.unjudged and options.slices == 1:
         return make_recompute_matcher(plan, settings, automaton), labelling
     kind = RunsMatcher if plan.choice.forward else SharedDagMatcher
     return kind(settings), labelling
