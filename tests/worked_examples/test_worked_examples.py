@@ -44,6 +44,7 @@ def test_an_example_comes_out_embedded(example, matcher):
         check(example, et.query(example.query).match(events, matcher=matcher).to_pylist())
 
 
+@pytest.mark.filterwarnings("ignore:count enumerates every match:eventide.EventideWarning")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_the_number_of_matches_comes_out_by_counting(example):
     if example.count is None and example.expected is None:
