@@ -31,7 +31,7 @@ SHARE_OF_SHORT_LIVES = 0.2
 """Lives that are killed while they read their state or do again what the one before did not finish."""
 LONGEST_DELAY = 1.5
 LOOK_EVERY = 0.02
-PATIENCE = 900
+PATIENCE = 300
 """Seconds without any progress after which a life has failed."""
 
 

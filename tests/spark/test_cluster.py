@@ -93,7 +93,7 @@ def test_an_explosion_of_one_key_is_sliced_when_counting_comes_first(spark):
     assert "distribution: slices (at most 1.05e+06 matches of 25 events, 1.05e+06 of them of one key)" in explained
     shares = et.balance(matched(spark, query, exploding(), distribution="auto", slices=3))
     assert len(shares.tasks) == 3 and shares.matches == 2**20
-    assert shares.variation < 0.001
+    assert shares.variation < 1e-4
 
 
 def test_what_is_small_or_even_is_left_as_it_is(spark):
