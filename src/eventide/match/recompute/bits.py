@@ -97,24 +97,6 @@ def keep_bits(words, at, source, source_at, begin, end):
 
 
 @kernel
-def first_of(words, at, begin, end):
-    """Return the first event of a set from begin on and before end, or -1."""
-    if begin >= end:
-        return np.int64(-1)
-    word, last = begin >> 6, (end - 1) >> 6
-    bits = words[at + word] & from_bit(begin)
-    while True:
-        if word == last:
-            bits &= up_to_bit(end - 1)
-        if bits != ZERO:
-            return np.int64((word << 6) + lowest_bit(bits))
-        if word == last:
-            return np.int64(-1)
-        word += 1
-        bits = words[at + word]
-
-
-@kernel
 def first_common(words, at, others, others_at, begin, end):
     """Return the first event of two sets from begin on and before end, or -1."""
     if begin >= end:
@@ -130,6 +112,12 @@ def first_common(words, at, others, others_at, begin, end):
             return np.int64(-1)
         word += 1
         bits = words[at + word] & others[others_at + word]
+
+
+@kernel
+def first_of(words, at, begin, end):
+    """Return the first event of a set from begin on and before end, or -1."""
+    return first_common(words, at, words, at, begin, end)
 
 
 @kernel
