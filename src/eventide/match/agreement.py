@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.shared_dag.nodes import BOTTOM, UNION
 
 ANY_VALUE = -1
@@ -17,7 +17,7 @@ ANY_VALUE = -1
 NOT_A_NUMBER = int(np.array(np.nan).view(np.int64))
 
 
-@kernel
+@inner_kernel
 def agreed_value(values, floats, column, row, is_float):
     """Return a value as bits that are equal where the values are: NaN is equal to NaN, and -0.0 to 0.0."""
     if is_float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from eventide.match.agreement import ANY_VALUE, agreed_value, bit_of
 from eventide.match.enumeration import FINISHED, FULL, GROW
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.programs import SIMPLY, all_hold, closes, compares, joins, new_scratch
 from eventide.match.shared_dag.nodes import BOTTOM, UNION
 from eventide.match.slicing import counted_paths, push_slice, rounding
@@ -39,7 +39,7 @@ def forbidden(programs, absences, absence, candidate, walk, depth, store, scratc
     return True
 
 
-@kernel
+@inner_kernel
 def gap_is_clean(programs, absences, index, joining, walk, depth, store, scratch):
     """Check the absences on the gap between path index `index` and the event that it reaches back to.
 
@@ -61,7 +61,7 @@ def gap_is_clean(programs, absences, index, joining, walk, depth, store, scratch
     return True
 
 
-@kernel
+@inner_kernel
 def surroundings_are_clean(programs, absences, accepts, accept, start, walk, depth, store, scratch):
     """Check the absences on all gaps, before the first and after the last event of a whole match."""
     for index in range(depth - 1):
@@ -87,7 +87,7 @@ def surroundings_are_clean(programs, absences, accepts, accept, start, walk, dep
     return True
 
 
-@kernel
+@inner_kernel
 def agree(programs, store, path_row, path_label, at, anchors, needs, known):
     """Judge the agreements of the event at path index `at`, given those of the events before it in the path."""
     label = path_label[at]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import copy_start, kernel
+from eventide.match.jit import copy_start, inner_kernel, kernel
 from eventide.match.tables import SymbolTable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SAFE_BITS = 61
 PRIME_BITS = 31
 
 
-@kernel
+@inner_kernel
 def step_row(tables, symbol, row, result, modulus):
     """Multiply a row vector by the matrix of a symbol."""
     for state in range(row.shape[0]):
@@ -49,7 +49,7 @@ def step_row(tables, symbol, row, result, modulus):
             result[state] %= modulus
 
 
-@kernel
+@inner_kernel
 def add_starts(tables, symbol, row):
     """Add the matches that begin at an event with the symbol."""
     first = tables.first[0, symbol]
@@ -82,7 +82,7 @@ def accepted(tables, symbol, row):
     return total
 
 
-@kernel
+@inner_kernel
 def flip(tables, symbols, front_begin, back_end, fronts, states, modulus, zero):
     """Turn the events front_begin..back_end into the front stack: `fronts[i]` holds all starts from i on, carried to the end."""
     suffix = np.zeros((states, states), zero.dtype)
@@ -119,7 +119,7 @@ def flip(tables, symbols, front_begin, back_end, fronts, states, modulus, zero):
         suffix[:] = product
 
 
-@kernel
+@inner_kernel
 def count_key(tables, symbols, clocks, lows, states, modulus, zero):
     """Count the matches of one key. `zero` gives the number type: int64 (wrapping or modulo) or double."""
     events = symbols.shape[0]

@@ -51,7 +51,7 @@ def _sources() -> str:
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         source = path.read_bytes()
-        if b"@kernel" in source:
+        if b"@kernel" in source or b"@inner_kernel" in source:
             digest.update(source)
     return digest.hexdigest()[:16]
 
@@ -69,22 +69,35 @@ def _choose_cache() -> bool:
 _CACHED = _choose_cache()
 
 
+def _compiled(function: Kernel, **options: bool) -> Kernel:
+    if _CACHED:
+        try:
+            return cast("Kernel", numba.njit(cache=True, nogil=True, **options)(function))
+        except RuntimeError:
+            # numba has no place for the cache of a function whose source it cannot locate.
+            pass
+    return cast("Kernel", numba.njit(nogil=True, **options)(function))
+
+
 def kernel(function: Kernel) -> Kernel:
     """Compile a kernel for the processor, without the interpreter.
 
     >>> kernel(lambda x: x + 1)(1)
     2
     """
-    if _CACHED:
-        try:
-            return cast("Kernel", numba.njit(cache=True, nogil=True)(function))
-        except RuntimeError:
-            # numba has no place for the cache of a function whose source it cannot locate.
-            pass
-    return cast("Kernel", numba.njit(nogil=True)(function))
+    return _compiled(function)
 
 
-@kernel
+def inner_kernel(function: Kernel) -> Kernel:
+    """Compile a kernel that only other kernels call: without the way in from Python, which takes as long as the kernel itself.
+
+    Tuples of arrays are taken apart there, one by one. To call such a kernel from Python ends the process, so a test reads the
+    sources for it.
+    """
+    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@inner_kernel
 def copy_start(target, source, length):
     """Copy the first elements of an array; a loop, because numba takes far longer to compile slices."""
     for index in range(length):

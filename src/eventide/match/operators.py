@@ -6,7 +6,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 
 STACK = 64
 
@@ -78,14 +78,14 @@ def equal(a, b):
     return a == b or (np.isnan(a) and np.isnan(b))
 
 
-@kernel
+@inner_kernel
 def truncated_remainder(a, b):
     """Return the remainder with the sign of the dividend, as SQL has it."""
     remainder = abs(a) % abs(b)
     return -remainder if a < 0 else remainder
 
 
-@kernel
+@inner_kernel
 def operate(op, top, wholes, reals, nulls):
     """Run one operation on the stack (anything but loads, constants and set functions); returns the new top."""
     if op == Op.TO_F:

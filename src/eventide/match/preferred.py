@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.match.enumeration import FINISHED, FULL
-from eventide.match.jit import copy_start, kernel
+from eventide.match.jit import copy_start, inner_kernel, kernel
 from eventide.match.shared_dag.nodes import UNION
 
 
-@kernel
+@inner_kernel
 def outputs_below(label_of, left_of, right_of, start_of, sources, size, low, seen, stamp, found):
     """Collect the output nodes that the sources reach through live unions; returns (how many, found)."""
     stack = np.empty(64, np.int32)
@@ -48,7 +48,7 @@ def outputs_below(label_of, left_of, right_of, start_of, sources, size, low, see
     return number, found
 
 
-@kernel
+@inner_kernel
 def latest_support(nodes, roots, root_count, low, seen, stamp, support):
     """Write the winning support of LAST, latest event first; returns (its length, the next stamp, support)."""
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
@@ -79,7 +79,7 @@ def latest_support(nodes, roots, root_count, low, seen, stamp, support):
     return length, stamp, support
 
 
-@kernel
+@inner_kernel
 def earliest_support(nodes, roots, root_count, low, seen, stamp, support):
     """Write the winning support of NEXT, latest event first; returns (its length, the next stamp, support)."""
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
@@ -191,7 +191,7 @@ def earliest_support(nodes, roots, root_count, low, seen, stamp, support):
     return length, stamp, support
 
 
-@kernel
+@inner_kernel
 def write_bindings(nodes, roots, root_count, low, support, length, end, found, number):
     """Write every match with exactly this support (they differ in variables only); returns how many are written, -1 if full."""
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start

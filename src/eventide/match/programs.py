@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.operators import STACK, Op, equal, less, operate
 
 MAX_SLOTS = 6
@@ -62,7 +62,7 @@ class Programs(NamedTuple):
     """[group]: 1 where the values are doubles."""
 
 
-@kernel
+@inner_kernel
 def next_in_path(programs, labels, index, variable):
     """Return the path index of the next later event of the variable, or -1."""
     index -= 1
@@ -71,7 +71,7 @@ def next_in_path(programs, labels, index, variable):
     return index
 
 
-@kernel
+@inner_kernel
 def fold(programs, op, variable, column, so_far, rows, labels, depth, values, floats, valid):
     """Run a set function over the path; returns (integer, double, is null, number of events seen)."""
     seen = 0
@@ -177,7 +177,7 @@ def holds(programs, condition, chosen, rows, labels, depth, outside_row, values,
     return 1 if nulls[0] == 0 and wholes[0] == 1 else 0
 
 
-@kernel
+@inner_kernel
 def all_hold(programs, condition, fixed_slot, fixed_index, outside_row, rows, labels, depth, values, floats, valid, scratch):
     """Judge every instance of a condition, or those with one slot fixed (`fixed_slot` -1 fixes none)."""
     wholes, reals, nulls, chosen = scratch
@@ -244,7 +244,7 @@ def all_hold(programs, condition, fixed_slot, fixed_index, outside_row, rows, la
     return True
 
 
-@kernel
+@inner_kernel
 def every_instance_holds(programs, condition, rows, labels, depth, values, floats, valid, scratch):
     """Judge every instance of a condition over the whole path."""
     none = np.int64(-1)
@@ -305,7 +305,7 @@ def compares(simple, slots, label_has, condition, slot, at, rows, labels, depth,
     return True
 
 
-@kernel
+@inner_kernel
 def new_scratch():
     """Return the work space of the evaluator."""
     return (np.zeros(STACK, np.int64), np.zeros(STACK), np.zeros(STACK, np.int64), np.zeros(MAX_SLOTS, np.int64))
@@ -355,7 +355,7 @@ def joins(programs, at, rows, labels, depth, values, floats, valid, scratch):
     return True
 
 
-@kernel
+@inner_kernel
 def closes(programs, outermost, rows, labels, depth, values, floats, valid, scratch):
     """Judge the conditions that only whole matches decide."""
     for number in range(programs.closing.shape[0]):

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 
 
 class Keep(IntEnum):
@@ -19,7 +19,7 @@ class Keep(IntEnum):
     MAX = 4
 
 
-@kernel
+@inner_kernel
 def compare_earliest(rows, a_begin, a_end, b_begin, b_end):
     """Return 1 when support a holds the earliest event in which a and b differ, -1 when b does, 0 when they are equal."""
     while a_begin < a_end and b_begin < b_end:
@@ -32,7 +32,7 @@ def compare_earliest(rows, a_begin, a_end, b_begin, b_end):
     return -1 if b_begin < b_end else 0
 
 
-@kernel
+@inner_kernel
 def compare_latest(rows, a_begin, a_end, b_begin, b_end):
     """The same for the latest event in which they differ."""
     while a_begin < a_end and b_begin < b_end:
@@ -45,7 +45,7 @@ def compare_latest(rows, a_begin, a_end, b_begin, b_end):
     return -1 if b_begin < b_end else 0
 
 
-@kernel
+@inner_kernel
 def strictly_inside(rows, a_begin, a_end, b_begin, b_end):
     """Return whether support a is a proper part of support b."""
     if a_end - a_begin >= b_end - b_begin:
@@ -94,7 +94,7 @@ def select(found, matches, mode, keep):
         begin = end
 
 
-@kernel
+@inner_kernel
 def next_visible(found, visible, at, end):
     """Return the first position from `at` whose label is seen in the result."""
     while at < end and visible[found.label[at]] < 0:
@@ -102,7 +102,7 @@ def next_visible(found, visible, at, end):
     return at
 
 
-@kernel
+@inner_kernel
 def same_visible(found, visible, one, other):
     """Return whether two matches bind the same events to the variables that are kept."""
     if found.start[one] != found.start[other] or found.end[one] != found.end[other]:

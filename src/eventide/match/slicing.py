@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.agreement import ANY_VALUE
-from eventide.match.jit import copy_start, kernel
+from eventide.match.jit import copy_start, inner_kernel
 from eventide.match.shared_dag.nodes import BOTTOM, UNION
 
 MOST_STRETCHES = 16
@@ -29,7 +29,7 @@ MOST_COUNTS = 1 << 24
 """With more counts than this, values are not counted apart."""
 
 
-@kernel
+@inner_kernel
 def live_paths(nodes, root, low, bit, possible, counts, counted):
     """Count the live paths that may agree on `bit` below every node that they reach from the root.
 
@@ -77,13 +77,13 @@ def live_paths(nodes, root, low, bit, possible, counts, counted):
         size -= 1
 
 
-@kernel
+@inner_kernel
 def rounding(total):
     """Return how far the positions of paths may be off, given the number of all."""
     return 0.0 if total < EXACT else total * ROUNDING
 
 
-@kernel
+@inner_kernel
 def counted_paths(root, bits, possible, counts):
     """Return how many paths were counted below a root, of all values."""
     total = 0.0
@@ -93,7 +93,7 @@ def counted_paths(root, bits, possible, counts):
     return min(total, MOST_PATHS)
 
 
-@kernel
+@inner_kernel
 def push_slice(nodes, root, low, bits, possible, counts, counted, slice_index, slices, walk):
     """Put the stretches of a slice on the empty stack of a walk; returns (stack size, how far rounding may have moved paths)."""
     for value in range(bits.shape[0]):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from eventide.match.aggregates.semiring import add, add_extended, clear, is_empty, make_one
 from eventide.match.aggregates.sliding import NO_WINDOW
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.programs import Programs, every_instance_holds, new_scratch
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def may(verdicts, number, event, distance):
     return number == FREE or verdicts.allowed[number, verdicts.offset[event] + distance] == 1
 
 
-@kernel
+@inner_kernel
 def begin_move(tables, memories, judging, verdicts, move, symbol, event, held, at, ends, one, weights):
     """Begin a match at an event by a marked move, or (`move` -1) without binding it."""
     channels = weights.channels
@@ -155,7 +155,7 @@ def advance(tables, memories, judging, verdicts, symbol, event, first, start_lab
                 held[(earlier - first) * width + place] = moved[place]
 
 
-@kernel
+@inner_kernel
 def sum_key(tables, memories, judging, verdicts, symbols, clocks, lows, offset, by_start, held, moved, ends, weights):
     """Write the vector of the matches that end at each event of one key, whose first event is number `offset`, to `ends`."""
     events = symbols.shape[0]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 
 SUM = 0
 LEAST = 1
@@ -46,7 +46,7 @@ def clear(vectors, begin, end, weights):
         vectors[at] = empty
 
 
-@kernel
+@inner_kernel
 def make_one(vectors, at, weights):
     """Make a vector stand for the match without events."""
     for channel in range(weights.channels):
@@ -59,7 +59,7 @@ def make_one(vectors, at, weights):
         vectors.view(np.float64)[at] = 0.0
 
 
-@kernel
+@inner_kernel
 def is_empty(vectors, at, weights):
     """Return whether a vector adds nothing; modulo a prime a count of 0 does not say so of the totals."""
     if weights.kind == LEAST or weights.kind == BEST:
@@ -70,7 +70,7 @@ def is_empty(vectors, at, weights):
     return True
 
 
-@kernel
+@inner_kernel
 def improve(target, to, weight, weights):
     """Let a target of BEST hold a weight if it is the largest so far."""
     best = target.view(np.float64)
@@ -97,7 +97,7 @@ def add(target, to, vectors, at, weights):
             target[to + channel] += value
 
 
-@kernel
+@inner_kernel
 def add_product(target, to, left, one, right, other, weights):
     """Add all matches of the right vector put behind all of the left one to the target."""
     # Nothing times a count beyond the doubles is nothing.
@@ -123,7 +123,7 @@ def add_product(target, to, left, one, right, other, weights):
             target[to + channel] %= modulus
 
 
-@kernel
+@inner_kernel
 def add_extended(target, to, vectors, at, event, label, weights):
     """Add the partial matches of a vector, each with the event bound by the label behind (or before) it, to the target."""
     if weights.kind == ROUGH:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.match.aggregates.semiring import add, add_extended, add_product, clear, is_empty, make_one
-from eventide.match.jit import copy_start, kernel
+from eventide.match.jit import copy_start, inner_kernel, kernel
 
 NO_WINDOW = np.iinfo(np.int64).min
 
 
-@kernel
+@inner_kernel
 def carry(tables, symbol, event, rows, at, result, states, weights):
     """Carry the partial matches of each state, whose row of vectors begins at a place, over an event into `result`."""
     channels = weights.channels
@@ -62,7 +62,7 @@ def complete(tables, symbol, event, row, ends, states, weights):
             add(ends, event * channels, row, place, weights)
 
 
-@kernel
+@inner_kernel
 def make_identity(matrix, states, weights):
     """Make a matrix that changes nothing."""
     clear(matrix, 0, states * states * weights.channels, weights)
@@ -70,7 +70,7 @@ def make_identity(matrix, states, weights):
         make_one(matrix, (state * states + state) * weights.channels, weights)
 
 
-@kernel
+@inner_kernel
 def flip(tables, symbols, front_begin, back_end, offset, fronts, one, states, weights):
     """Turn the events front_begin..back_end into the front stack: that of i holds all starts from i on, carried to the end."""
     channels = weights.channels
@@ -112,7 +112,7 @@ def flip(tables, symbols, front_begin, back_end, offset, fronts, one, states, we
         copy_start(suffix, product, states * row)
 
 
-@kernel
+@inner_kernel
 def sum_key(tables, symbols, clocks, lows, offset, weights, ends, states):
     """Write the vector of the matches that end at each event of one key, whose first event is number `offset`, to `ends`."""
     events, channels = symbols.shape[0], weights.channels

@@ -11,11 +11,11 @@ import numpy as np
 from eventide.match.disorder.rules import separated, surroundings_are_clean, window_begin, window_end
 from eventide.match.disorder.stacks import precedes
 from eventide.match.disorder.state import NEWER, NONE, OLDER, PROBES, RIN, RIP, TIME
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel
 from eventide.match.programs import closes, joins
 
 
-@kernel
+@inner_kernel
 def suffix_holds(programs, path_row, path_label, events, rows, scratch):
     """Judge the conditions between the last events of a match as if they had joined one by one."""
     for at in range(events):
@@ -26,7 +26,7 @@ def suffix_holds(programs, path_row, path_label, events, rows, scratch):
     return True
 
 
-@kernel
+@inner_kernel
 def next_match(
     order,
     link,
@@ -128,7 +128,7 @@ def next_match(
     return place == steps
 
 
-@kernel
+@inner_kernel
 def fulfils(query, absences, programs, pool, stacks, slot, partial, rows, scratch):
     """Judge what is left to judge of a whole match: the forbidden events around it and the conditions on all of it."""
     if query.gap.shape[0] > 0:

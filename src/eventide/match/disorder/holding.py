@@ -16,10 +16,10 @@ from eventide.match.disorder.state import (
     TIME,
 )
 from eventide.match.enumeration import FINISHED, FULL
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 
 
-@kernel
+@inner_kernel
 def write_match(found, number, label, event_rows, at, reverse):
     """Write a match from the rows of its steps, which begin at `at`; steps that show nothing have label 0.
 
@@ -43,7 +43,7 @@ def write_match(found, number, label, event_rows, at, reverse):
     return True
 
 
-@kernel
+@inner_kernel
 def deadline_of(query, order, chosen):
     """Return the time that the watermark must pass before a match is certain."""
     if query.deadline_step == chosen.shape[0]:
@@ -76,7 +76,7 @@ def hold(query, stacks, holding, counters, slot, partial, deadline):
     return True
 
 
-@kernel
+@inner_kernel
 def unhold(stacks, holding, counters, slot, previous, place):
     """Take a held match out of the list of its slot; returns the one that follows it."""
     following = holding.following[place]
@@ -91,7 +91,7 @@ def unhold(stacks, holding, counters, slot, previous, place):
     return following
 
 
-@kernel
+@inner_kernel
 def retract(query, absences, programs, stacks, holding, counters, slot, forbidden, row, partial, rows, scratch):
     """Drop the held matches of a slot that a negated event forbids."""
     steps = query.bit.shape[0]

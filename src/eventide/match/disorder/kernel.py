@@ -32,7 +32,7 @@ from eventide.match.disorder.state import (
     WATERMARK,
 )
 from eventide.match.enumeration import FINISHED, FULL
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.programs import new_scratch
 
 NEED_HOLDING = 3
@@ -44,7 +44,7 @@ PURGE_STACKS = int(Naive.PURGE_STACKS)
 PURGE_FORBIDDEN = int(Naive.PURGE_FORBIDDEN)
 
 
-@kernel
+@inner_kernel
 def follows_latest(latest, order, slot, row):
     """Return whether an event is later than all in the stacks of its slot (AIS-CLOCK of the slot)."""
     if order[row, TIME] != latest[slot, TIME]:
@@ -54,7 +54,7 @@ def follows_latest(latest, order, slot, row):
     return order[row, SEQUENCE] > latest[slot, SEQUENCE]
 
 
-@kernel
+@inner_kernel
 def purge_naively(query, pool, stacks, counters, slot):
     """Purge as if no event came late."""
     bound = window_begin(query.window, counters[CLOCK])
@@ -64,7 +64,7 @@ def purge_naively(query, pool, stacks, counters, slot):
         purge_forbidden(query, pool, stacks, counters, slot, bound)
 
 
-@kernel
+@inner_kernel
 def forbid(query, absences, programs, pool, stacks, holding, counters, slot, mask, row, follows, partial, rows, scratch):
     """Buffer an event where it is a forbidden one, and drop the held matches that it forbids."""
     steps = query.bit.shape[0]

@@ -6,24 +6,24 @@ import numpy as np
 
 from eventide.match.disorder.stacks import precedes
 from eventide.match.disorder.state import HIGHEST, LOWEST, NEWER, NONE, OLDER, TIME
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.programs import all_hold
 
 
-@kernel
+@inner_kernel
 def window_begin(window, clock):
     """Return the earliest time that lies inside the window of an event."""
     # Asked before subtracting: compilers take it that sums do not wrap around.
     return LOWEST if clock < LOWEST + window else clock - window
 
 
-@kernel
+@inner_kernel
 def window_end(window, clock):
     """Return the latest time that lies inside the window of an event."""
     return HIGHEST if clock > HIGHEST - window else clock + window
 
 
-@kernel
+@inner_kernel
 def separated(order, before, first, end, column, number, earlier, later):
     """Return whether a forbidden event without conditions, of those from `first` to `end`, lies between two neighbours."""
     for at in range(first, end):
@@ -34,7 +34,7 @@ def separated(order, before, first, end, column, number, earlier, later):
     return False
 
 
-@kernel
+@inner_kernel
 def all_conditions_hold(absences, programs, number, row, partial, depth, rows, scratch):
     """Judge the conditions of a NOT for an event beside the match."""
     for at in range(absences.condition_first[number], absences.condition_first[number + 1]):
@@ -64,7 +64,7 @@ def forbids(absences, programs, number, row, partial, depth, rows, scratch):
     return all_conditions_hold(absences, programs, number, row, partial, depth, rows, scratch)
 
 
-@kernel
+@inner_kernel
 def surroundings_are_clean(query, absences, programs, pool, stacks, slot, partial, rows, scratch):
     """Check a whole match for forbidden events: before it, after it, and those with conditions inside it."""
     order, link, before, named = pool.order, pool.link, pool.before, pool.row
@@ -99,7 +99,7 @@ def surroundings_are_clean(query, absences, programs, pool, stacks, slot, partia
     return True
 
 
-@kernel
+@inner_kernel
 def lies_in_gap(order, steps, window, gap, row, event_rows, at):
     """Return whether an event lies where a NOT of that gap looks, for a match whose rows begin at `at`."""
     first, last = event_rows[at], event_rows[at + steps - 1]

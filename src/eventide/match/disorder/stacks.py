@@ -23,12 +23,12 @@ from eventide.match.disorder.state import (
     TIME,
     TOP,
 )
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 
 APPEND = int(Naive.APPEND)
 
 
-@kernel
+@inner_kernel
 def precedes(order, one, other):
     """Return whether an event comes strictly before another."""
     if order[one, TIME] != order[other, TIME]:
@@ -38,7 +38,7 @@ def precedes(order, one, other):
     return order[one, SEQUENCE] < order[other, SEQUENCE]
 
 
-@kernel
+@inner_kernel
 def new_instance(order, link, before, named, used, counters, row_order, row, keeps_row):
     """Take a free instance for the event of a row; the caller has made sure that there is one."""
     own = counters[FREE]
@@ -83,7 +83,7 @@ def put(order, link, oldest, newest, counters, slot, number, own, on_top):
     return newer
 
 
-@kernel
+@inner_kernel
 def latest_before(order, link, own, candidate):
     """Go back in a list from a candidate to the latest instance that precedes this one."""
     while candidate != NONE and not precedes(order, candidate, own):
@@ -91,7 +91,7 @@ def latest_before(order, link, own, candidate):
     return candidate
 
 
-@kernel
+@inner_kernel
 def enter_step(order, link, oldest, newest, counters, slot, step, steps, own, in_order, naive, use_rin):
     """Put an instance into the stack of a step, set its RIP and RIN and repair those of its neighbours."""
     on_top = in_order or naive
@@ -132,7 +132,7 @@ def enter_step(order, link, oldest, newest, counters, slot, step, steps, own, in
             later = link[later, OLDER]
 
 
-@kernel
+@inner_kernel
 def know_forbidden(order, link, before, newest, attached, columns, slot, step, steps, own):
     """Let an instance of a step know the latest forbidden events before it."""
     newer = link[own, NEWER]
@@ -143,7 +143,7 @@ def know_forbidden(order, link, before, newest, attached, columns, slot, step, s
             before[own, column] = latest_before(order, link, own, start)
 
 
-@kernel
+@inner_kernel
 def enter_forbidden(query, pool, stacks, counters, slot, at, own):
     """Put a forbidden event into its buffer and tell the later events of its step of it."""
     order, link, before = pool.order, pool.link, pool.before
@@ -161,7 +161,7 @@ def enter_forbidden(query, pool, stacks, counters, slot, at, own):
         later = link[later, OLDER]
 
 
-@kernel
+@inner_kernel
 def drop_oldest(pool, stacks, counters, slot, number, bound, last):
     """Drop the instances of a list that are below the bound, or up to the last one named; returns how many."""
     order, link, used, named = pool.order, pool.link, pool.used, pool.row
@@ -188,7 +188,7 @@ def drop_oldest(pool, stacks, counters, slot, number, bound, last):
     return dropped
 
 
-@kernel
+@inner_kernel
 def forget_dropped(query, pool, stacks, slot, step, column):
     """Clear the links of a step to instances that are gone: its RIP (column -1), or a column of forbidden events.
 
@@ -209,7 +209,7 @@ def forget_dropped(query, pool, stacks, slot, step, column):
         own = link[own, NEWER]
 
 
-@kernel
+@inner_kernel
 def purge_forbidden(query, pool, stacks, counters, slot, bound):
     """Drop the forbidden events of a slot that are below the bound."""
     steps = query.bit.shape[0]
@@ -218,7 +218,7 @@ def purge_forbidden(query, pool, stacks, counters, slot, bound):
             forget_dropped(query, pool, stacks, slot, query.step[at], query.column[at])
 
 
-@kernel
+@inner_kernel
 def purge_steps(query, pool, stacks, counters, slot, bound):
     """Drop the events of all steps of a slot that are below the bound."""
     steps = query.bit.shape[0]
@@ -228,7 +228,7 @@ def purge_steps(query, pool, stacks, counters, slot, bound):
             forget_dropped(query, pool, stacks, slot, step + 1, NONE)
 
 
-@kernel
+@inner_kernel
 def purge_chains(query, pool, stacks, counters, slot, bound):
     """Drop the last step's events below the bound, and along RIP all that came before them (lazy purge, li.md 3.4.6)."""
     order, link = pool.order, pool.link

@@ -8,38 +8,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel
 from eventide.match.recompute.words import lowest_bit, ones_of
 from eventide.match.recompute.zorder import ONE, ZERO
 
 ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@kernel
+@inner_kernel
 def from_bit(number):
     """Return a word with all bits from that of an event on."""
     return ALL_BITS << np.uint64(number & 63)
 
 
-@kernel
+@inner_kernel
 def up_to_bit(number):
     """Return a word with all bits up to that of an event, it included."""
     return ALL_BITS >> np.uint64(63 - (number & 63))
 
 
-@kernel
+@inner_kernel
 def has_bit(words, at, number):
     """Return whether an event is in a set."""
     return (words[at + (number >> 6)] >> np.uint64(number & 63)) & ONE != ZERO
 
 
-@kernel
+@inner_kernel
 def add_bit(words, at, number):
     """Put an event into a set."""
     words[at + (number >> 6)] |= ONE << np.uint64(number & 63)
 
 
-@kernel
+@inner_kernel
 def fill_bits(words, at, begin, end):
     """Make a set of all events from begin to end; words that these touch are overwritten."""
     if begin >= end:
@@ -51,7 +51,7 @@ def fill_bits(words, at, begin, end):
     words[at + last] &= up_to_bit(end - 1)
 
 
-@kernel
+@inner_kernel
 def clear_bits(words, at, begin, end):
     """Make an empty set over the words of these events."""
     if begin >= end:
@@ -60,7 +60,7 @@ def clear_bits(words, at, begin, end):
         words[at + word] = ZERO
 
 
-@kernel
+@inner_kernel
 def remove_bits(words, at, begin, end):
     """Take the events from begin to end out of a set."""
     if begin >= end:
@@ -75,7 +75,7 @@ def remove_bits(words, at, begin, end):
         words[at + word] &= ~taken
 
 
-@kernel
+@inner_kernel
 def copy_bits(words, at, source, source_at, begin, end):
     """Copy the events from begin to end; other bits of the words that these touch are cleared."""
     if begin >= end:
@@ -87,7 +87,7 @@ def copy_bits(words, at, source, source_at, begin, end):
     words[at + last] &= up_to_bit(end - 1)
 
 
-@kernel
+@inner_kernel
 def keep_bits(words, at, source, source_at, begin, end):
     """Keep of a set what is also in another one; both cover begin to end."""
     if begin >= end:
@@ -96,7 +96,7 @@ def keep_bits(words, at, source, source_at, begin, end):
         words[at + word] &= source[source_at + word]
 
 
-@kernel
+@inner_kernel
 def first_common(words, at, others, others_at, begin, end):
     """Return the first event of two sets from begin on and before end, or -1."""
     if begin >= end:
@@ -114,13 +114,13 @@ def first_common(words, at, others, others_at, begin, end):
         bits = words[at + word] & others[others_at + word]
 
 
-@kernel
+@inner_kernel
 def first_of(words, at, begin, end):
     """Return the first event of a set from begin on and before end, or -1."""
     return first_common(words, at, words, at, begin, end)
 
 
-@kernel
+@inner_kernel
 def count_of(words, at, begin, end, enough):
     """Count the events of a set from begin to end, not further than `enough`."""
     if begin >= end:

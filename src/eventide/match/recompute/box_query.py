@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.recompute.tree import CAPACITY, TOUCHED, first_not_before
 from eventide.match.recompute.zorder import FOUND, HIGH, LOW, compare, next_in
 
 
-@kernel
+@inner_kernel
 def in_box(keys, key, box):
     """Return whether a point lies in a box."""
     for dimension in range(keys.shape[1]):
@@ -18,7 +18,7 @@ def in_box(keys, key, box):
     return True
 
 
-@kernel
+@inner_kernel
 def find_entry(key, rows, child, size, level, capacity, node, points, point):
     """Return the leaf below a node where the entries from a point on begin, and the first of them, which may be its end."""
     lowest = np.int64(np.iinfo(np.int64).min)
@@ -29,7 +29,7 @@ def find_entry(key, rows, child, size, level, capacity, node, points, point):
     return node, first_not_before(key, rows, base, base + size[node], points, point, lowest)
 
 
-@kernel
+@inner_kernel
 def scan_box(forest, tree, box, entries, begin, keep):
     """Find the events of a tree in a box, in Z order, jumping over what lies outside; returns their number.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.recompute.joins import hybrid_join
 from eventide.match.recompute.words import has_bit, lowest_bit
 from eventide.match.recompute.zorder import ONE, ZERO, bits_from
@@ -76,7 +76,7 @@ def keep_reaching(steps, allowed, ends, live):
                     break
 
 
-@kernel
+@inner_kernel
 def next_both(line, index, live, begin):
     """Return the first place from `begin` on that is set in line `index` and in `live`, or -1."""
     word = begin // 64

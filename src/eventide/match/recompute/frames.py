@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.recompute.bits import copy_bits, count_of, keep_bits
 from eventide.match.recompute.rows import row_of
 
@@ -78,20 +78,20 @@ def place_of(window, step, candidate):
     return np.int64(window.place[window.first[step] + candidate])
 
 
-@kernel
+@inner_kernel
 def set_at(search, level, target):
     """Return where the set of a target at a level lies."""
     steps = search.base.shape[0]
     return (level * 3 * steps + target) * search.width[0] - search.base[target % steps]
 
 
-@kernel
+@inner_kernel
 def inner_at(search, step, which):
     """Return where a set of the walk of a loop lies."""
     return (step * (REACHING + MOST_LAYERS) + which) * search.width[0] - search.base[step]
 
 
-@kernel
+@inner_kernel
 def restrict(shape, window, rows, search, level, family, event):
     """Leave of a target's candidates those that fit an event."""
     steps = search.base.shape[0]
@@ -114,7 +114,7 @@ def restrict(shape, window, rows, search, level, family, event):
     search.owner[level, target] = level
 
 
-@kernel
+@inner_kernel
 def restrict_all(shape, window, rows, search, level, target, event):
     """Leave of all unbound steps the candidates that fit an event bound as this target."""
     steps = search.base.shape[0]
@@ -124,7 +124,7 @@ def restrict_all(shape, window, rows, search, level, target, event):
             restrict(shape, window, rows, search, level, np.int64(family), event)
 
 
-@kernel
+@inner_kernel
 def feasible(shape, search, level):
     """Return whether every unbound step has as many candidates as it needs."""
     for step in range(search.base.shape[0]):
@@ -164,7 +164,7 @@ def bind(shape, window, rows, search, frame, step, earliest, latest):
     return feasible(shape, search, level)
 
 
-@kernel
+@inner_kernel
 def candidates_of(search, level, step):
     """Return how many candidates are left to a step."""
     low, high = search.low[level, step], search.high[level, step]

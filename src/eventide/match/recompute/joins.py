@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.recompute.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
 from eventide.match.recompute.words import bits_between, blocks_of, has_bit, lanes_that_join, lowest_bit, ones_of, usable_events
 from eventide.match.recompute.zorder import ONE, ZERO
@@ -33,7 +33,7 @@ def new_counters() -> npt.NDArray[np.int64]:
     return np.zeros(COUNTERS, np.int64)
 
 
-@kernel
+@inner_kernel
 def gather(value, lines):
     """Return copies of lines of coordinates."""
     gathered = np.empty((lines.shape[0], value.shape[1]), np.uint64)

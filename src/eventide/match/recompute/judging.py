@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel
 from eventide.match.programs import all_hold, every_instance_holds
 from eventide.match.recompute.frames import place_of
 
 
-@kernel
+@inner_kernel
 def write_path(shape, window, search, bound, walk):
     """Lay out the events of the bound steps from the latest to the earliest; returns how many there are."""
     depth = 0
@@ -23,7 +23,7 @@ def write_path(shape, window, search, bound, walk):
     return np.int64(depth)
 
 
-@kernel
+@inner_kernel
 def residuals_hold(shape, window, search, frame, step, programs, walk, store, scratch):
     """Judge the programs that read nothing but bound steps now, and did not before this step was bound."""
     before, after = search.bound[frame], search.bound[frame] | (np.int64(1) << step)
@@ -42,7 +42,7 @@ def residuals_hold(shape, window, search, frame, step, programs, walk, store, sc
     return True
 
 
-@kernel
+@inner_kernel
 def event_holds(shape, window, search, frame, step, programs, walk, store, scratch):
     """Judge the instances of programs that the event which has just joined the chain of a loop decides."""
     reached = search.bound[frame] | (np.int64(1) << step)
@@ -84,7 +84,7 @@ def event_holds(shape, window, search, frame, step, programs, walk, store, scrat
     return True
 
 
-@kernel
+@inner_kernel
 def gaps_are_clean(shape, window, search, frame, step, place):
     """Return whether no forbidden event lies between a step of one event and its bound neighbours."""
     last = search.base.shape[0] - 1

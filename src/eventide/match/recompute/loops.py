@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel
 from eventide.match.recompute.bits import (
     add_bit,
     clear_bits,
@@ -39,7 +39,7 @@ from eventide.match.recompute.judging import event_holds, residuals_hold
 from eventide.match.recompute.rows import row_of
 
 
-@kernel
+@inner_kernel
 def begin_loop(shape, window, search, frame, step):
     """Gather the events that the chain of a loop may take, those it may begin and those it may end with."""
     steps = search.base.shape[0]
@@ -82,7 +82,7 @@ def begin_loop(shape, window, search, frame, step):
             remove_bits(search.inner, tails, low, min(high, np.int64(window.rank[step, barrier])))
 
 
-@kernel
+@inner_kernel
 def begin_chain(shape, window, rows, search, frame, step, low, head):
     """Find from which events the first event of a chain can be reached, and by how many events; `head` -1 leaves it open."""
     high = search.high[frame, step]
@@ -125,13 +125,13 @@ def begin_chain(shape, window, rows, search, frame, step, low, head):
     search.depth[step] = -1
 
 
-@kernel
+@inner_kernel
 def earlier_reaches(shape, window, rows, search, step, chain, reach, low, event):
     """Return whether an event of a set may stand just before an event."""
     return earlier_event(shape, window, rows, search, step, chain, reach, low, event) >= 0
 
 
-@kernel
+@inner_kernel
 def earlier_event(shape, window, rows, search, step, chain, among, begin, event):
     """Return the first event from begin on that is in a set and may stand just before an event, or -1."""
     if chain < 0:
@@ -142,7 +142,7 @@ def earlier_event(shape, window, rows, search, step, chain, among, begin, event)
     return first_common(search.inner, among, rows.words, at, begin, event)
 
 
-@kernel
+@inner_kernel
 def next_in_chain(shape, window, rows, search, frame, step, depth, begin):
     """Return the first event from begin on that the chain can take at a depth, or -1."""
     needed = max(np.int64(1), shape.minimum[step] - depth)
@@ -154,7 +154,7 @@ def next_in_chain(shape, window, rows, search, frame, step, depth, begin):
     )
 
 
-@kernel
+@inner_kernel
 def walk_chain(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges):
     """Go on to the next chain of a loop; returns whether there is one that can be completed."""
     low = search.head[step] if search.head[step] >= 0 else search.low[frame, step]

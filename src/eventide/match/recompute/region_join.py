@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.recompute.comparisons import LESS
 from eventide.match.recompute.encoding import encode_integer
 from eventide.match.recompute.joins import BLOCKS, COMPARED, REUSED, reach
@@ -26,7 +26,7 @@ from eventide.match.recompute.words import (
 from eventide.match.recompute.zorder import ONE, ZERO
 
 
-@kernel
+@inner_kernel
 def lines_of(side, coordinates):
     """Return the compared coordinates of a side, a line for each predicate, and its rows: time order is one predicate more."""
     lines = np.empty((coordinates.shape[0] + 1, side.row.shape[0]), np.uint64)
@@ -98,7 +98,7 @@ def region_join(outer, inner, outer_starts, inner_starts, predicates, begin, end
             counters[BLOCKS] += ones_of(full[word]) * (outer_starts[region + 1] - outer_starts[region])
 
 
-@kernel
+@inner_kernel
 def mark_regions(operators, outer_regions, region, inner_starts, low_blocks, high_blocks, full, undecided):
     """Mark the inner events that an outer region fully joins, and those of regions that it may join in part."""
     for word in range(full.shape[0]):

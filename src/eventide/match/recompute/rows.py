@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel
 from eventide.match.recompute.bits import ALL_BITS
 from eventide.match.recompute.words import lanes_where
 from eventide.match.recompute.zorder import ONE, ZERO
@@ -48,7 +48,7 @@ def new_rows(widths: list[int], places: list[int]) -> Rows:
     )
 
 
-@kernel
+@inner_kernel
 def row_word(shape, window, family, event, word):
     """Return which of the 64 candidates of a word fit an event by all comparisons of a family."""
     bits = ALL_BITS
@@ -63,7 +63,7 @@ def row_word(shape, window, family, event, word):
     return bits
 
 
-@kernel
+@inner_kernel
 def row_of(shape, rows, window, family, event, begin, end):
     """Return where the row of an event lies, after seeing to it that it covers begin to end, which is not empty.
 

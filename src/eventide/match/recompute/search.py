@@ -11,7 +11,7 @@ import numpy as np
 
 from eventide.match.checking import surroundings_are_clean
 from eventide.match.enumeration import FINISHED, FULL
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.programs import new_scratch
 from eventide.match.recompute.bits import first_of
 from eventide.match.recompute.frames import (
@@ -42,7 +42,7 @@ PAUSED = 3
 """Stopped between two triggers, because the result is half full."""
 
 
-@kernel
+@inner_kernel
 def begin_trigger(shape, window, rows, search, trigger):
     """Bind the trigger as the last event and order the steps by their candidates; returns whether a match is possible."""
     steps = search.base.shape[0]
@@ -94,7 +94,7 @@ def begin_trigger(shape, window, rows, search, trigger):
     return True
 
 
-@kernel
+@inner_kernel
 def next_single(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges):
     """Bind the next candidate of a step of one event; returns whether there is one that can be completed."""
     low, high = search.low[frame, step], search.high[frame, step]

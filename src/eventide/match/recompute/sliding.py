@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.recompute.box_query import scan_box
 from eventide.match.recompute.encoding import HIGHEST, LOWEST
 from eventide.match.recompute.tree import Forest, insert, new_forest, with_nodes
@@ -41,7 +41,7 @@ def new_windows(slots: int) -> Windows:
     return Windows(np.zeros(2 * slots, np.uint64), np.zeros(2 * slots, np.uint64), np.zeros(slots, np.int64))
 
 
-@kernel
+@inner_kernel
 def expire(forest, windows, slot, method, low, slide):
     """Forget events of a slot before the time `low`, at the latest when more than `slide` before it; returns how many."""
     first = 2 * slot

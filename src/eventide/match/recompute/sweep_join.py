@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.recompute.comparisons import EQUAL, GREATER, LESS, LESS_EQUAL
 from eventide.match.recompute.joins import BLOCKS
 from eventide.match.recompute.words import bits_between, has_bit, usable_events
@@ -28,7 +28,7 @@ def sorted_orders(side, coordinates):
     return orders
 
 
-@kernel
+@inner_kernel
 def begin_rows(outer, inner, predicates, firsts, bits):
     """Fill the rows with all later inner events that have no null, and note where these begin for each outer event."""
     inner_usable = usable_events(inner.valid, predicates.inner)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.recompute.zorder import ONE, ZERO, compare, deciding_dimension, top_bit
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def insert_some(forest, trees, points, rows, begin):
     return rows.shape[0]
 
 
-@kernel
+@inner_kernel
 def new_node(forest, level):
     """Take a node from the free list, which the caller has seen to."""
     node = forest.meta[FREE]
@@ -141,7 +141,7 @@ def new_node(forest, level):
     return node
 
 
-@kernel
+@inner_kernel
 def copy_entry(key, row, child, target, source):
     """Copy an entry within the arena."""
     for dimension in range(key.shape[1]):
@@ -150,7 +150,7 @@ def copy_entry(key, row, child, target, source):
     child[target] = child[source]
 
 
-@kernel
+@inner_kernel
 def first_not_before(key, rows, low, high, points, point, row):
     """Return the first entry of [low, high) that does not come before a point of a row.
 
@@ -176,7 +176,7 @@ def first_not_before(key, rows, low, high, points, point, row):
     return low
 
 
-@kernel
+@inner_kernel
 def find_leaf(forest, tree, points, point, row):
     """Go down to the leaf where a point of a row belongs, leaving the way in `path`; returns (leaf, depth)."""
     key, rows, child, size, level, path = forest.key, forest.row, forest.child, forest.size, forest.level, forest.path
@@ -197,7 +197,7 @@ def find_leaf(forest, tree, points, point, row):
     return node, depth
 
 
-@kernel
+@inner_kernel
 def shift_up(key, row, child, begin, end):
     """Move the entries of [begin, end) by one.
 
@@ -210,7 +210,7 @@ def shift_up(key, row, child, begin, end):
         child[entry] = child[entry - 1]
 
 
-@kernel
+@inner_kernel
 def open_gap(forest, node, place):
     """Move the entries of a node from `place` on by one."""
     base = node * forest.meta[CAPACITY]
@@ -218,7 +218,7 @@ def open_gap(forest, node, place):
     forest.size[node] += 1
 
 
-@kernel
+@inner_kernel
 def move_tail(forest, node, place, target):
     """Append the entries of a node from `place` on to another."""
     capacity = forest.meta[CAPACITY]
@@ -228,7 +228,7 @@ def move_tail(forest, node, place, target):
     forest.size[node] = place
 
 
-@kernel
+@inner_kernel
 def write_entry(forest, entry, points, point, row):
     """Write a point and its row."""
     for dimension in range(forest.key.shape[1]):
@@ -236,7 +236,7 @@ def write_entry(forest, entry, points, point, row):
     forest.row[entry] = row
 
 
-@kernel
+@inner_kernel
 def split_place(forest, leaf, place, points, point):
     """Return (how many entries of a full leaf stay left, whether the new point, due at `place`, does too)."""
     capacity = forest.size[leaf]
@@ -303,7 +303,7 @@ def insert(forest, tree, points, point, row):
     return True
 
 
-@kernel
+@inner_kernel
 def add_child(forest, tree, depth, left, right):
     """Put a new node behind its left neighbour into the parents on `path`, splitting those that are full."""
     capacity = forest.meta[CAPACITY]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.recompute.tree import (
     CAPACITY,
     FREE,
@@ -18,7 +18,7 @@ from eventide.match.recompute.tree import (
 from eventide.match.recompute.zorder import compare
 
 
-@kernel
+@inner_kernel
 def free_node(forest, node):
     """Give a node back."""
     forest.following[node] = forest.meta[FREE]
@@ -26,7 +26,7 @@ def free_node(forest, node):
     forest.meta[FREE_NODES] += 1
 
 
-@kernel
+@inner_kernel
 def close_gap(forest, node, place):
     """Take the entry at `place` out of a node."""
     base = node * forest.meta[CAPACITY]
@@ -64,7 +64,7 @@ def unlink(forest, node):
     free_node(forest, node)
 
 
-@kernel
+@inner_kernel
 def shrink(forest, tree, depth, node):
     """Merge nodes that hold little with a neighbour, from `node` up the `path`."""
     capacity = forest.meta[CAPACITY]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.recompute.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
 from eventide.match.recompute.zorder import ONE, ZERO, bits_from
 
@@ -24,7 +24,7 @@ def words_for(count: int) -> int:
     return -(-count // LANES)
 
 
-@kernel
+@inner_kernel
 def ones_of(word):
     """Return the number of bits that are set."""
     word -= (word >> ONE) & np.uint64(0x5555555555555555)
@@ -36,13 +36,13 @@ def ones_of(word):
     return np.int64(word & np.uint64(127))
 
 
-@kernel
+@inner_kernel
 def lowest_bit(word):
     """Return the place of the lowest bit of a word that is not zero."""
     return ones_of((word & (~word + ONE)) - ONE)
 
 
-@kernel
+@inner_kernel
 def bits_between(word, begin, end):
     """Return the bits of word number `word` that stand for places of [begin, end)."""
     first = max(begin - 64 * word, 0)
@@ -52,7 +52,7 @@ def bits_between(word, begin, end):
     return bits_from(first) & ~bits_from(last)
 
 
-@kernel
+@inner_kernel
 def set_bits(words, begin, end):
     """Set the bits of [begin, end)."""
     for word in range(begin // 64, (end + 63) // 64):
@@ -80,7 +80,7 @@ def blocks_of(value, lines):
     return blocks
 
 
-@kernel
+@inner_kernel
 def usable_events(valid, lines):
     """Return the events none of whose coordinates is null, as words."""
     count = valid.shape[1]
@@ -94,13 +94,13 @@ def usable_events(valid, lines):
     return words
 
 
-@kernel
+@inner_kernel
 def has_bit(words, index):
     """Return whether a bit is set."""
     return (words[index // 64] >> np.uint64(index % 64)) & ONE == ONE
 
 
-@kernel
+@inner_kernel
 def lanes_where(operator, bound, blocks, line, word):
     """Return the lanes of a block whose values y have `bound operator y`."""
     lanes = ZERO
@@ -122,7 +122,7 @@ def lanes_where(operator, bound, blocks, line, word):
     return lanes
 
 
-@kernel
+@inner_kernel
 def lanes_that_join(operators, bounds, index, blocks, word, wanted):
     """Return those of the wanted lanes that satisfy all comparisons with the outer event at `index` of `bounds`."""
     for line in range(operators.shape[0]):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel
 from eventide.match.recompute.bits import first_common, first_of, has_bit
 from eventide.match.recompute.frames import CURRENT, HEADS, MOST_LAYERS, PENDING, REACHING, TAILS, inner_at
 from eventide.match.recompute.rows import row_of
 
 
-@kernel
+@inner_kernel
 def chain_rows(shape, window, rows, search, step):
     """Find the rows of all candidates of a loop in the window, once a trigger; returns whether the table can hold them all."""
     family = np.int64(shape.chain[step])
@@ -30,7 +30,7 @@ def chain_rows(shape, window, rows, search, step):
     return True
 
 
-@kernel
+@inner_kernel
 def write_chains(shape, window, rows, search, frame, step, found, number, left):
     """Write the matches of all chains of the last unbound loop, at most `left`; returns (stopped for want of room, written)."""
     inner, chosen, words, chain_at = search.inner, search.chosen, rows.words, search.chain_at

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +103,7 @@ def top_bit(value):
     return place
 
 
-@kernel
+@inner_kernel
 def bits_from(place):
     """Return a mask of the bits at a place and above it; none at 64."""
     if place >= 64:
@@ -111,7 +111,7 @@ def bits_from(place):
     return ~((ONE << np.uint64(place)) - ONE)
 
 
-@kernel
+@inner_kernel
 def deciding_dimension(left, one, right, other):
     """Return the dimension that owns the highest Z bit in which two points differ, or -1 when they are equal.
 

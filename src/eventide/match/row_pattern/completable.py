@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.row_pattern.tables import ACCEPT, WORD
 
 NEVER = np.int32(2**31 - 1)
 FULL = 0.5
 
 
-@kernel
+@inner_kernel
 def mix(value):
     """Scatter the bits of a number over all of its 64 bits."""
     value = np.uint64(value)
@@ -28,13 +28,13 @@ def mix(value):
     return value
 
 
-@kernel
+@inner_kernel
 def is_member(members, state):
     """Return whether a set of states holds the state."""
     return (members[state // WORD] >> np.uint64(state % WORD)) & np.uint64(1) != 0
 
 
-@kernel
+@inner_kernel
 def states_before(tables, later, mask, result):
     """Fill `result` with the states that can be completed when the next row has the mask and `later` holds behind it."""
     words = result.shape[0]
@@ -54,7 +54,7 @@ def states_before(tables, later, mask, result):
             number += 1
 
 
-@kernel
+@inner_kernel
 def find_set(sets, slots, wanted):
     """Return (number, slot) of a set of states; the number is -1 when it is new."""
     words = wanted.shape[0]
@@ -74,7 +74,7 @@ def find_set(sets, slots, wanted):
     return np.int64(-1), slot
 
 
-@kernel
+@inner_kernel
 def grown_sets(sets, slots):
     """Return twice the room for sets, with the hash table filled anew."""
     more = np.zeros((2 * sets.shape[0], sets.shape[1]), np.uint64)
@@ -88,7 +88,7 @@ def grown_sets(sets, slots):
     return more, fresh
 
 
-@kernel
+@inner_kernel
 def grown_steps(known, masks, targets):
     """Return twice the room for steps between sets."""
     size = 2 * known.shape[0]
@@ -188,7 +188,7 @@ def completable(tables, mask, first, end, last):
     return sets[:count].copy(), at
 
 
-@kernel
+@inner_kernel
 def earliest_ends(tables, mask, begin, end, last, beyond, earliest):
     """Fill `earliest[row - begin, state]` with the first row at which a match can end that has reached the state before the row.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.operators import STACK
 from eventide.match.row_pattern.completable import earliest_ends, is_member
 from eventide.match.row_pattern.programs import add_row, observed, row_holds
@@ -75,7 +75,7 @@ class Matches(NamedTuple):
     """The positions that took the rows of the matches."""
 
 
-@kernel
+@inner_kernel
 def completes(state, row, end, limit, at, sets, earliest, base):
     """Return whether a match that reached the state before the row can be completed."""
     if earliest.shape[0] > 0:
@@ -131,7 +131,7 @@ def walk(firsts, moves, bit, mask, at, sets, start, first, end, beyond, path, be
         state = chosen
 
 
-@kernel
+@inner_kernel
 def walk_within(firsts, moves, bit, mask, earliest, base, start, first, end, limit, beyond, path, begin):
     """Do the same where WITHIN sets a limit: a move is good when the match can end before it."""
     state = first
@@ -161,7 +161,7 @@ def walk_within(firsts, moves, bit, mask, earliest, base, start, first, end, lim
         state = chosen
 
 
-@kernel
+@inner_kernel
 def remembers(failed, kept, one, two):
     """Return the slot of a failed step, or -1 - slot where it would stand."""
     slot = np.int64(one & np.uint64(failed.shape[0] - 1))
@@ -172,7 +172,7 @@ def remembers(failed, kept, one, two):
     return -1 - slot
 
 
-@kernel
+@inner_kernel
 def remember(failed, kept, one, two):
     """Keep a failed step."""
     slot = remembers(failed, kept, one, two)
@@ -183,7 +183,7 @@ def remember(failed, kept, one, two):
         kept[0] += 1
 
 
-@kernel
+@inner_kernel
 def forget(kept):
     """Forget all failed steps: that may cost time but changes nothing."""
     kept[0] = 0
@@ -199,7 +199,7 @@ def remember_all(failed, kept, more):
             remember(more, kept, failed[slot, 0], failed[slot, 1])
 
 
-@kernel
+@inner_kernel
 def clear_registers(registers, reals, set_base, sum_base):
     """Make the registers those of a match without rows."""
     for register in range(registers.shape[1]):
@@ -212,7 +212,7 @@ def clear_registers(registers, reals, set_base, sum_base):
         reals[0, number] = 0.0
 
 
-@kernel
+@inner_kernel
 def next_start(variable, skip, skip_to, start, length, path, place):
     """Return (row where the search goes on, status) behind a match that mapped rows."""
     if skip == SKIP_PAST_LAST:
@@ -232,7 +232,7 @@ def next_start(variable, skip, skip_to, start, length, path, place):
     return start + found, DONE
 
 
-@kernel
+@inner_kernel
 def stretch(tables, rows, start, end):
     """Return (first row behind the stretch, earliest ends in it): as many rows as make looking ahead by WITHIN worth it."""
     states = tables.first.shape[0] - 1
@@ -243,7 +243,7 @@ def stretch(tables, rows, start, end):
     return behind, earliest
 
 
-@kernel
+@inner_kernel
 def put_match(variable, skip, skip_to, state, output, start, length):
     """Write a match behind those in the output and move on; returns a status."""
     following = start + 1
@@ -273,7 +273,7 @@ def enter_partition(state, first, number):
         state[NUMBER] = number[state[PARTITION]]
 
 
-@kernel
+@inner_kernel
 def leave_partition(state, first, number):
     """Note how far the partition is decided and go on with the next one."""
     first[state[PARTITION]] = state[ROW]

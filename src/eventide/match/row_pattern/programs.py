@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.operators import Op, less, operate
 from eventide.match.row_pattern.completable import mix
 
@@ -119,7 +119,7 @@ def add_row(
     return True
 
 
-@kernel
+@inner_kernel
 def label_at(set_has, label_code, variables, row, member, start, current, path, place):
     """Return the code of the variable that a row is mapped to, or -1 when it is not (yet) mapped, or not to that set."""
     if row < start or row > current:
@@ -130,7 +130,7 @@ def label_at(set_has, label_code, variables, row, member, start, current, path, 
     return label_code[variable]
 
 
-@kernel
+@inner_kernel
 def row_holds(
     code, first, constants, real_constants, set_has, set_base, sum_base, label_code, variables, condition, current, start,
     begin, end, match, path, path_place, registers, real_registers, depth, values, floats, valid, wholes, reals, nulls,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import copy_start, kernel
+from eventide.match.jit import copy_start, inner_kernel, kernel
 from eventide.match.programs import joins, new_scratch
 from eventide.match.shared_dag.kernel import (
     ACCEPTED,
@@ -65,7 +65,7 @@ def new_runs(slots: int, capacity: int, absences: int) -> Runs:
     )
 
 
-@kernel
+@inner_kernel
 def drop_runs(runs, slot):
     """Forget all partial matches of a slot."""
     run = runs.head[slot]
@@ -77,7 +77,7 @@ def drop_runs(runs, slot):
     runs.head[slot] = -1
 
 
-@kernel
+@inner_kernel
 def restart_runs(runs, accepts, counters, slot):
     """Give the slot to a new key."""
     drop_runs(runs, slot)
@@ -93,7 +93,7 @@ def restart_runs(runs, accepts, counters, slot):
         runs.last[slot, absence] = -1
 
 
-@kernel
+@inner_kernel
 def new_run(runs, state, node, following):
     """Return a run from the free list or from fresh room, which the caller has seen to."""
     run = runs.meta[FREE]
@@ -108,7 +108,7 @@ def new_run(runs, state, node, following):
     return run
 
 
-@kernel
+@inner_kernel
 def path_of(nodes, node, rows, labels):
     """Write the events of a run behind index 0, which is left for the event that may join; returns (depth, rows, labels)."""
     depth = 1

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from eventide.match.checking import enumerate_checked
 from eventide.match.enumeration import COUNT_LIMIT, FULL, GROW, grow_walk
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 from eventide.match.shared_dag.nodes import BOTTOM, NONE, insert, merge
 from eventide.match.tables import UNKNOWN
 
@@ -76,7 +76,7 @@ class Events(NamedTuple):
     """[absence, row]: 1 where the event is one that the absence forbids."""
 
 
-@kernel
+@inner_kernel
 def link_absences(events, lists, previous, slot, row):
     """Remember the forbidden events before the row, and the row itself if it is one; the window moves on with every event."""
     lists.low[slot] = events.low[row]
@@ -89,7 +89,7 @@ def link_absences(events, lists, previous, slot, row):
             lists.last[slot, absence] = row
 
 
-@kernel
+@inner_kernel
 def restart_slot(lists, accepts, counters, slot):
     """Give the slot to a new key; accepts still open learn the last forbidden events of the old key."""
     lists.active[slot] = 0
@@ -104,7 +104,7 @@ def restart_slot(lists, accepts, counters, slot):
         lists.last[slot, absence] = -1
 
 
-@kernel
+@inner_kernel
 def add_node(label, left_of, right_of, start, top, states, lengths, lists_of, count, target, node):
     """Add a node to the list of a target state; returns (count, top), count -1 when there is no room."""
     for position in range(count):
@@ -122,7 +122,7 @@ def add_node(label, left_of, right_of, start, top, states, lengths, lists_of, co
     return count + 1, top
 
 
-@kernel
+@inner_kernel
 def write_output(nodes, top, label, row, child, start):
     """Write an output node at `top`."""
     nodes.label[top] = label
@@ -132,7 +132,7 @@ def write_output(nodes, top, label, row, child, start):
     nodes.start[top] = start
 
 
-@kernel
+@inner_kernel
 def record(accepts, counters, slot, row, node, low):
     """Note that matches end at the row."""
     number = counters[ACCEPTED]
@@ -333,7 +333,7 @@ def advance(tables, nodes, lists, events, previous, accepts, counters, consume, 
     return DONE, end
 
 
-@kernel
+@inner_kernel
 def consume_matches(lists, counters, consume, slot):
     """Forget the partial matches that a match has consumed."""
     lists.active[slot] = 0
@@ -341,7 +341,7 @@ def consume_matches(lists, counters, consume, slot):
         counters[EPOCH] += 1
 
 
-@kernel
+@inner_kernel
 def holds_a_match(nodes, accepts, counters, walk, found, taken, programs, absences, store):
     """Return the walk and whether the accepts since CONFIRM_FROM hold any match."""
     bits = np.zeros(1, np.int64)

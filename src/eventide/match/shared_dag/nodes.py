@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import copy_start, kernel
+from eventide.match.jit import copy_start, inner_kernel, kernel
 
 UNION = -1
 BOTTOM = -2
@@ -40,7 +40,7 @@ def new_nodes(capacity: int) -> Nodes:
     )
 
 
-@kernel
+@inner_kernel
 def make_union(label, left_of, right_of, start, top, left, right):
     """Write a union node at `top`; the caller has put the later start on the left."""
     label[top] = UNION
@@ -50,7 +50,7 @@ def make_union(label, left_of, right_of, start, top, left, right):
     return top
 
 
-@kernel
+@inner_kernel
 def unite(label, left_of, right_of, start, top, first, second):
     """Unite two safe nodes with equal `start`; returns (node, new top)."""
     if label[first] != UNION:
@@ -84,7 +84,7 @@ def insert(label, left_of, right_of, start, top, lists, position, length, node):
     return length + 1, top
 
 
-@kernel
+@inner_kernel
 def merge(label, left_of, right_of, start, top, lists, slot, position, length):
     """Return the safe node that stands for the union-list `lists[slot, position]`, and the new top."""
     node = lists[slot, position, length - 1]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.enumeration import FINISHED, FULL, GROW, Found, new_found
-from eventide.match.jit import kernel
+from eventide.match.jit import inner_kernel, kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,7 @@ def move_branches(trie, larger):
             larger.child[place] = trie.child[at]
 
 
-@kernel
+@inner_kernel
 def next_choice(chosen, begin, size, group_size):
     """Move a choice of `size` events out of a group on; returns False, and the first choice again, behind the last."""
     index = size - 1
