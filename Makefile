@@ -54,7 +54,7 @@ test-long: $(STAMP) java
 
 # EVENTIDE_SEED=7 kills at other moments.
 crash: $(STAMP) java
-	EVENTIDE_KILLS=$(KILLS) $(BIN)/python -m pytest tests/crash -m crash --timeout 5400
+	EVENTIDE_KILLS=$(KILLS) $(BIN)/python -m pytest tests/crash -m crash
 
 connect: $(STAMP) java
 	EVENTIDE_CONNECT=yes $(BIN)/python -m pytest -m connect

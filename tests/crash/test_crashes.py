@@ -8,7 +8,8 @@ import pytest
 
 from crash.harness import crash
 
-pytestmark = [pytest.mark.crash, pytest.mark.spark]
+# The harness itself notices when nothing happens any more; how long so many lives take in all depends on the machine.
+pytestmark = [pytest.mark.crash, pytest.mark.spark, pytest.mark.timeout(5400)]
 
 
 def test_streams_that_are_killed_again_and_again_give_the_result_of_a_table(tmp_path, capsys):
