@@ -14,7 +14,8 @@ from eventide.plan.results import Groups
 from eventide.runtime.chosen import RANK, chosen_stage, with_seed
 from eventide.runtime.counting import APPROXIMATE, MATCHES, CountStage, count_schema
 from eventide.runtime.duck import DIALECT, PREPARED_ROWS, arrow_columns, arrow_kind, connected, explained, fetch, read_arrow
-from eventide.runtime.groups import GroupStage, group_schema
+from eventide.runtime.group_schema import group_schema
+from eventide.runtime.groups import GroupStage
 from eventide.runtime.prepare import (
     ARRIVAL,
     CLOCK,

@@ -27,7 +27,8 @@ from eventide.runtime.cluster.refining import refined_elsewhere
 from eventide.runtime.cluster.slices import SLICE, sliced
 from eventide.runtime.counting import APPROXIMATE, MATCHES, CountStage
 from eventide.runtime.distribution import AUTO, PLAIN, SHUFFLED_SLICES, SLICES, Distribution, distribute
-from eventide.runtime.groups import GroupStage, group_schema
+from eventide.runtime.group_schema import group_schema
+from eventide.runtime.groups import GroupStage
 from eventide.runtime.prepare import (
     ARRIVAL,
     CLOCK,

@@ -169,7 +169,9 @@ class MatchStage:
             yield from self._finish()
 
     def _advance(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
-        spans = self._keys.spans(table.select(list(self._key_columns)))
+        yield from self._match(table, self._keys.spans(table.select(list(self._key_columns))))
+
+    def _match(self, table: pa.Table, spans: KeySpans) -> Iterator[pa.RecordBatch]:
         batch = self._batch(table, spans)
         if self._payload is None:
             self._look_at_windows(batch)
@@ -177,8 +179,12 @@ class MatchStage:
         payload = fresh if self._payload is None else pa.concat_tables([self._payload, fresh])
         payload = payload.combine_chunks()
         for found in self.matcher.advance(batch):
-            yield self._fill(found, payload)
+            yield from self.take_found(found, payload)
         self._payload = payload.take(pa.array(self.matcher.keep()))
+
+    def take_found(self, found: Found, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Take some matches; `payload` holds the events that they name."""
+        yield self._fill(found, payload)
 
     def _look_at_windows(self, batch: EventBatch) -> None:
         """Take the other matcher where the first events show that windows are small."""
@@ -189,7 +195,7 @@ class MatchStage:
     def _finish(self) -> Iterator[pa.RecordBatch]:
         if self._payload is not None:
             for found in self.matcher.finish():
-                yield self._fill(found, self._payload)
+                yield from self.take_found(found, self._payload)
 
     def _fill(self, found: Found, payload: pa.Table) -> pa.RecordBatch:
         if self._filler is None:

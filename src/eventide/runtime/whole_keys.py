@@ -59,6 +59,7 @@ class WholeKeysStage(MatchStage):
         self._shown_count = 0
         self._places = 0
         self._waiting: list[pa.Table] = []
+        self._kept_columns = [*self._kept_columns, SHOWN, PLACE]
 
     @abstractmethod
     def take_keys(self, keys: WholeKeys) -> Iterator[pa.RecordBatch]:
@@ -79,14 +80,7 @@ class WholeKeysStage(MatchStage):
         table = table.append_column(PLACE, pa.array(places))
         self._places += table.num_rows
         if not self.propagated:
-            batch = self._batch(table, spans)
-            if self._payload is None:
-                self._look_at_windows(batch)
-            fresh = table.select([*self._kept_columns, SHOWN, PLACE])
-            payload = (fresh if self._payload is None else pa.concat_tables([self._payload, fresh])).combine_chunks()
-            for found in self.matcher.advance(batch):
-                yield from self.take_found(found, payload)
-            self._payload = payload.take(pa.array(self.matcher.keep()))
+            yield from self._match(table, spans)
             return
         assert spans.restart is not None
         clock, low = self._clock(table, spans)
@@ -105,9 +99,8 @@ class WholeKeysStage(MatchStage):
         if self._waiting:
             yield from self.take_keys(self._whole(pa.concat_tables(self._waiting)))
             self._waiting = []
-        if not self.propagated and self._payload is not None:
-            for found in self.matcher.finish():
-                yield from self.take_found(found, self._payload)
+        if not self.propagated:
+            yield from super()._finish()
 
     def _whole(self, table: pa.Table) -> WholeKeys:
         table = table.combine_chunks()
