@@ -10,7 +10,9 @@ import pyarrow as pa
 
 import eventide as et
 from eventide.errors import EventideWarning
+from eventide.plan.results import Groups
 from eventide.runtime.duck import DIALECT, fetch
+from eventide.runtime.group_schema import group_schema
 from eventide.runtime.local import LocalSource
 from eventide.runtime.prepare import select_list
 from eventide.runtime.slots import stage_schema
@@ -111,7 +113,10 @@ class Run:
                 found = pa.concat_tables(kept).drop_columns(list(RESULT_COLUMNS))
             else:
                 prepared = fetch(connection, f"{self.source._prepared(plan)} LIMIT 0").schema
-                found = stage_schema(plan, stream_layout(plan), prepared).empty_table()
+                schema_of = group_schema if isinstance(plan.results, Groups) else stage_schema
+                found = schema_of(plan, stream_layout(plan), prepared).empty_table()
+            if isinstance(plan.results, Groups):
+                return found
             connection.register("found", found)
             return finish(connection, plan)
 

@@ -103,6 +103,11 @@ class Plan:
         return tuple(self.checked_absences.index(index) for index in self.bound.trailing)
 
     @property
+    def certain_after(self) -> int:
+        """How much later than its last event a match can become certain on a stream: the window, with NOT at the end."""
+        return int(self.window.size) if self.trailing and self.window is not None else 0
+
+    @property
     def gaps_checked(self) -> bool:
         """Whether absences between events are checked on found matches."""
         return bool(set(self.checked_absences) - set(self.bound.leading) - set(self.bound.trailing))

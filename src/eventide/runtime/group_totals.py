@@ -78,14 +78,16 @@ class GroupTotals:
             self._about_columns += [layout.payload[self._asked.time], layout.clock]
         self._about: list[pa.Table] = []
         self._known = 0
+        self._parked: pa.Table | None = None
 
     def learn(self, prepared: pa.Schema) -> None:
         """Take the types from the events themselves: an engine may hand over others than it announces."""
         self._schema = group_schema(self._plan, self._layout, prepared)
         self._kinds = [prepared.field(name).type for name in self._layout.payload]
 
-    def begin(self, names: Iterable[Name], rows: Iterable[int], table: pa.Table | None) -> None:
+    def begin(self, names: list[Name], rows: Iterable[int], table: pa.Table | None) -> None:
         """Make groups known, each with an event of it in the table that tells its key."""
+        self._fetch_named(names)
         fresh = [(name, row) for name, row in zip(names, rows, strict=True) if name not in self._totals]
         if not fresh:
             return
@@ -209,6 +211,91 @@ class GroupTotals:
         """Return a row for each group, by name, or None where there is none."""
         return self._rows(sorted(self._totals)) if self._totals else None
 
+    def closed(self, before: int) -> tuple[pa.Table, list[Name], Integers] | None:
+        """Take out the groups whose last possible end is below a time; returns their rows, names and these ends."""
+        if self._parked is not None and self._parked.num_rows:
+            self._fetch(self._last_ends(self._parked, column_of(self._parked, self._name_columns[-1])) < before)
+        names = sorted(self._totals)
+        about = self._about_of([self._totals[name] for name in names])
+        lasts = self._last_ends(about, np.array([name[-1] for name in names], np.int64))
+        closed = lasts < before
+        if not closed.any():
+            return None
+        leaving = [name for name, over in zip(names, closed.tolist(), strict=True) if over]
+        rows = self._rows(leaving)
+        for name in leaving:
+            del self._totals[name]
+        return rows, leaving, lasts[closed]
+
+    def _last_ends(self, about: pa.Table | None, last_parts: Integers) -> Integers:
+        """Return for each group the latest time at which a match of it can end, given the last parts of their names."""
+        if self._asked.unit is GroupUnit.END:
+            return last_parts if about is None else column_of(about, self._layout.clock)
+        assert self._asked.unit is GroupUnit.WINDOW and self._asked.size is not None
+        return (last_parts + 1) * self._asked.size - 1
+
+    def dump(self) -> dict[str, Any]:
+        """Return what is known of all groups, by name."""
+        self._park()
+        assert self._parked is not None
+        return {"groups_version": STATE_VERSION, "groups": self._parked}
+
+    def load(self, parts: dict[str, Any]) -> None:
+        """Go on from a dump."""
+        if parts["groups_version"] != STATE_VERSION:
+            message = f"groups of version {parts['groups_version']} cannot be read, this is version {STATE_VERSION}"
+            raise ValueError(message)
+        self._parked = parts["groups"]
+
+    @property
+    def _name_columns(self) -> list[str]:
+        return [f"name{place}" for place in range(len(self._keys) + 1)]
+
+    def _park(self) -> None:
+        """Put all groups into a table: those that get no match for a while then cost no look at each of them."""
+        names, totals = list(self._totals), list(self._totals.values())
+        columns: dict[str, pa.Array | pa.ChunkedArray] = {
+            column: pa.array([name[place] for name in names], pa.int64()) for place, column in enumerate(self._name_columns)
+        }
+        # Hexadecimal digits: they are read and written in linear time, and Python does not cap them.
+        columns["matches"] = pa.array([f"{total.matches:x}" for total in totals], pa.string())
+        for place in range(len(self._sums)):
+            columns[f"sum{place}"] = pa.array([f"{total.sums[place]:x}" for total in totals], pa.string())
+            columns[f"odd{place}"] = pa.array([total.odd[place] for total in totals], pa.int64())
+        for place, channel in enumerate(self._least):
+            columns[f"least{place}"] = from_keys([total.least[place] for total in totals], self._kinds[channel.payload or 0])
+        about = self._about_of(totals)
+        if about is not None:
+            columns |= dict(zip(about.column_names, about.columns, strict=True))
+        fresh = pa.table(columns)
+        known = self._parked
+        self._parked = fresh if known is None or not known.num_rows else pa.concat_tables([known, fresh]) if names else known
+        self._totals, self._about, self._known = {}, [], 0
+
+    def _fetch(self, which: npt.NDArray[np.bool_]) -> None:
+        """Take groups out of the table again."""
+        if self._parked is None or not which.any():
+            return
+        table = self._parked.filter(pa.array(which)).combine_chunks()
+        self._parked = self._parked.filter(pa.array(~which))
+        if self._about_columns:
+            self._about.append(table.select(self._about_columns))
+        names = list(zip(*(table.column(name).to_pylist() for name in self._name_columns), strict=True))
+        matches = _numbers(table, "matches")
+        sums = [_numbers(table, f"sum{place}") for place in range(len(self._sums))]
+        odd = [table.column(f"odd{place}").to_pylist() for place in range(len(self._sums))]
+        least = [Ranks.of(table.column(f"least{place}").combine_chunks()).sort_keys() for place in range(len(self._least))]
+        for row, name in enumerate(names):
+            total_sums, total_least, total_odd = ([column[row] for column in columns] for columns in (sums, least, odd))
+            self._totals[name] = _Total(total_sums, total_least, total_odd, self._known + row, matches[row])
+        self._known += len(names)
+
+    def _fetch_named(self, names: list[Name]) -> None:
+        if self._parked is None or not self._parked.num_rows or not names:
+            return
+        parked = np.stack([column_of(self._parked, name) for name in self._name_columns], axis=1)
+        self._fetch(np.isin(_as_scalars(parked), _as_scalars(np.array(names, np.int64))))
+
     def _rows(self, names: list[Name]) -> pa.Table:
         totals = [self._totals[name] for name in names]
         about = self._about_of(totals)
@@ -276,6 +363,16 @@ def _binds(labelling: Labelling, variables: list[str], labels: int) -> npt.NDArr
         found = labelling.labels_of(variable)
         binds[number, : len(found)] = found
     return binds
+
+
+def _as_scalars(names: Integers) -> npt.NDArray[np.void]:
+    """Return each row of numbers as one value that compares."""
+    kind = np.dtype([(f"f{part}", np.int64) for part in range(names.shape[1])])
+    return np.ascontiguousarray(names).view(kind).reshape(-1)
+
+
+def _numbers(table: pa.Table, name: str) -> list[int]:
+    return [int(digits, 16) for digits in table.column(name).to_pylist()]
 
 
 def _sum_channels(columns: tuple[Aggregate, ...]) -> Iterator[_Channel]:

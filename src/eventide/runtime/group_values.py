@@ -153,6 +153,10 @@ class Ranks:
         distinct, inverse = np.unique(ordered, return_inverse=True)
         return cls(np.where(valid, inverse.reshape(-1), NO_VALUE), distinct.tolist())
 
+    def sort_keys(self) -> list[Any]:
+        """Return the sort key of each value, None for null."""
+        return [None if rank == NO_VALUE else self.keys[rank] for rank in self.rank.tolist()]
+
     def reversed(self) -> Ranks:
         """Return the ranks from the largest value down."""
         last = len(self.keys) - 1

@@ -169,10 +169,8 @@ class SparkSource(Source):
         return Estimate.total(Estimate(*row) for row in prepared.mapInArrow(run, schema).collect())
 
     def _stream_match(self, plan: Plan, options: Options) -> DataFrame:
-        from eventide.runtime.stream.results import refuse_results  # noqa: PLC0415 - batch runs need none of it
         from eventide.runtime.stream.spark_events import match_stream  # noqa: PLC0415 - batch runs need none of it
 
-        refuse_results(plan)
         return match_stream(self.all_events(None), plan, options)
 
     def find_timeouts(self, plan: Plan, settings: StreamSettings) -> DataFrame:
@@ -195,11 +193,8 @@ class SparkSource(Source):
     def match_all(self, plans: Mapping[str, Plan], options: Options) -> DataFrame:
         """Run several plans over these events: a stream in one pass, a table once for each."""
         if self.streaming:
-            from eventide.runtime.stream.results import refuse_results  # noqa: PLC0415 - batch runs need none of it
             from eventide.runtime.stream.spark_queries import match_queries  # noqa: PLC0415 - batch runs need none of it
 
-            for plan in plans.values():
-                refuse_results(plan)
             return match_queries(self.all_events(None), plans, options)
         frames = [self.match(plan, options).select(sf.lit(name).alias("query"), "*") for name, plan in plans.items()]
         return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)

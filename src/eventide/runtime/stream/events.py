@@ -54,7 +54,7 @@ class StreamStage(MatchStage):
         if self._payload is None:
             return
         for found in self._pass(watermark):
-            yield _as_table(self._fill(found, self._payload))
+            yield from map(_as_table, self.take_found(found, self._payload))
         self._keep()
         live = self.matcher.live_slots()[: self.keys.known()]
         if not live.all() and not self._measures_by_attribute():

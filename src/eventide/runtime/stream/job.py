@@ -75,6 +75,8 @@ class Group:
     """The columns of the two hashes; without a key both are 0."""
     bucket: int | None = None
     """The only bucket, where all keys must be seen together."""
+    spread: str | None = None
+    """The hash that chooses the bucket, where keys that differ must be seen together; else it is that of the key."""
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,17 @@ from eventide.pattern import Consumption, Selector, WindowUnit
 from eventide.pattern.printing import to_ceql
 from eventide.plan.choice import DISORDER
 from eventide.plan.disorder import disorder_reason
+from eventide.plan.results import Groups
 from eventide.runtime.prepare import CLOCK, STREAM, TIE, layout_of, prepared_columns
 from eventide.runtime.source import StreamSettings
 from eventide.runtime.stream.arrival import ArrivalStreamEngine, arrival_refusal
 from eventide.runtime.stream.events import EventStreamEngine
+from eventide.runtime.stream.groups import SHOWN_CHECK, GroupStreamEngine, spans_buckets
 from eventide.runtime.stream.job import BUCKETS, DROP_OLDEST, ERROR, OVERFLOWS, Group, StreamJob, StreamQuery
 from eventide.runtime.stream.lateness import bind_lateness
 from eventide.runtime.stream.output import CORRECTNESS, EARLY, FINAL, ORDERED
+from eventide.runtime.stream.results import refuse_results
+from eventide.runtime.whole_keys import SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,21 +97,27 @@ class Spreading:
         self._projection = projection
         self._dialect = dialect
         self._buckets = buckets
-        self._groups: dict[tuple[tuple[str, ...], bool], int] = {}
+        self._groups: dict[tuple[tuple[str, ...], tuple[str, ...] | None, bool], int] = {}
         self.groups: list[Group] = []
 
-    def group(self, keys: Sequence[str], *, together: bool) -> int:
-        """Return the number of a way: by keys, or all events in one bucket where they must be seen together."""
+    def group(self, keys: Sequence[str], *, together: bool, by: Sequence[str] | None = None) -> int:
+        """Return the number of a way: by keys, or by some of them, or all events in one bucket where keys need each other."""
         together = together or not keys
-        known = self._groups.get((tuple(keys), together))
+        spread = None if by is None or together else tuple(by)
+        way = (tuple(keys), spread, together)
+        known = self._groups.get(way)
         if known is not None:
             return known
-        number = self._groups[tuple(keys), together] = len(self.groups)
-        hashes = [self._projection.add(self._dialect.key_hash(keys, salt)) if keys else None for salt in (0, 1)]
+        number = self._groups[way] = len(self.groups)
+        hashes = [self.key_hash(keys, salt) if keys else None for salt in (0, 1)]
         # Chosen by name: queries may come and go between runs, and state must be found where it was left.
         home = int(fingerprint("", [(key, "") for key in keys]), 16) % self._buckets if together else None
-        self.groups.append(Group(hashes[0], hashes[1], home))
+        self.groups.append(Group(hashes[0], hashes[1], home, None if spread is None else self.key_hash(spread, 0)))
         return number
+
+    def key_hash(self, keys: Sequence[str], salt: int) -> str:
+        """Return the name of the column with a hash of keys."""
+        return self._projection.add(self._dialect.key_hash(keys, salt))
 
 
 def event_job(
@@ -145,6 +155,7 @@ def event_query(
     name: str, plan: Plan, dialect: Dialect, options: StreamOptions, projection: Projection, spreading: Spreading
 ) -> StreamQuery:
     """Return a query of a run; what it needs is added to the projection and to the ways of spreading."""
+    refuse_results(plan, options.output)
     refuse_undecidable(plan, options.output)
     _refuse_lossy(plan, options.overflow)
     layout = stream_layout(plan)
@@ -153,10 +164,14 @@ def event_query(
         columns.append((TIE, TIE))
     if len(plan.streams) > 1:
         columns.append((STREAM, STREAM))
+    # Where a group has matches of several keys, these must meet in one bucket and know that they belong together.
+    whole_groups = spans_buckets(plan)
+    if whole_groups and plan.keys:
+        columns += [(SHOWN, dialect.key_hash(plan.keys, 0)), (SHOWN_CHECK, dialect.key_hash(plan.keys, 1))]
     shared = tuple((own, projection.add(sql)) for own, sql in columns)
     named = dict(shared)
     keys = [*plan.keys, *plan.derived_keys]
-    group = spreading.group(keys, together=plan.interleaved or plan.query.limit is not None)
+    group = spreading.group(keys, together=bool(one_task_reason(plan)), by=plan.keys if whole_groups else None)
     make, kind = engine_of(plan, layout, options.overflow)
     bits = {occurrence.bit for occurrence in plan.bound.occurrences} | {absence.bit for absence in plan.bound.absences}
     required = [named[key] for key in layout.keys[len(plan.keys) :]]
@@ -173,8 +188,19 @@ def event_query(
         sum(1 << bit for bit in bits) if plan.drops_irrelevant else 0,
         tuple(required),
         options.output,
-        int(plan.window.size) if plan.trailing and plan.window is not None else 0,
+        plan.certain_after,
     )
+
+
+def one_task_reason(plan: Plan) -> str | None:
+    """Return why all events of a stream must be seen together, or None when they need not."""
+    if plan.interleaved:
+        return "CONSUME BY ANY"
+    if plan.query.limit is not None:
+        return "LIMIT"
+    if not plan.keys and (spans_buckets(plan) or not plan.derived_keys):
+        return "no PARTITION BY"
+    return None
 
 
 def roles_of(plan: Plan) -> list[str]:
@@ -195,11 +221,15 @@ def engine_of(plan: Plan, layout: Layout, overflow: str = ERROR) -> tuple[Callab
             f"The disorder-native operator cannot run the query: {reason}.",
             hint="Leave the choice to the planner: it puts a reorder buffer in front of the other matchers.",
         )
+    if isinstance(plan.results, Groups):
+        return partial(GroupStreamEngine, plan, layout), f"groups {plan.way().cost.value} {plan.choice.matcher}"
     return partial(EventStreamEngine, plan, layout), plan.choice.matcher
 
 
 def reorder_reason(plan: Plan, overflow: str = ERROR) -> str | None:
     """Return why events must be put in order before they are matched, or None when they are taken as they arrive."""
+    if plan.results is not None:
+        return "GROUP BY adds up what ends at an event once all events before it are there"
     if plan.choice.disorder is False:
         return "asked for"
     if overflow == DROP_OLDEST and plan.bound.absences:
@@ -240,6 +270,12 @@ def _refuse_lossy(plan: Plan, overflow: str) -> None:
     """Refuse to drop partial matches where one that is missing lets another one appear."""
     if overflow != DROP_OLDEST:
         return
+    if plan.results is not None:
+        raise BindError(
+            "DROP_NOT_SOUND",
+            "Without the oldest partial matches the totals of GROUP BY would be wrong, and nothing in their rows would say so.",
+            hint=f'Use overflow="{ERROR}".',
+        )
     compares = plan.query.selector not in (Selector.ALL, Selector.STRICT) or plan.query.limit is not None
     if compares or plan.query.consumption is not Consumption.NONE or plan.bound.leading:
         raise BindError(
@@ -264,7 +300,9 @@ def stream_warnings(plan: Plan, options: StreamOptions) -> list[str]:
             "WITHIN is no duration, so keys without further events are kept for ever, and a NOT at their end is never decided. "
             "Use a duration where keys come and go."
         )
-    if plan.interleaved or plan.query.limit is not None or not (plan.keys or plan.derived_keys):
-        reason = "CONSUME BY ANY" if plan.interleaved else "LIMIT" if plan.query.limit is not None else "no PARTITION BY"
+    if window is None and plan.results is not None:
+        warnings.append("Without a window GROUP BY goes over all earlier events of a key again whenever it gets new ones.")
+    reason = one_task_reason(plan)
+    if reason is not None:
         warnings.append(f"The query has {reason}, so one task does all the matching of the stream.")
     return warnings

@@ -6,9 +6,13 @@ import warnings
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from sqlglot import exp
 
 from eventide.errors import EventideWarning
-from eventide.runtime.prepare import CLOCK, STREAM, finish_columns, finish_filter
+from eventide.plan.results import Groups
+from eventide.runtime.group_schema import group_schema
+from eventide.runtime.prepare import CLOCK, STREAM, finish_filter
 from eventide.runtime.spark_batch import found_schema
 from eventide.runtime.spark_errors import bad_expression
 from eventide.runtime.stream.job import Group, StreamJob
@@ -35,11 +39,11 @@ ONLY = "match"
 def match_stream(merged: DataFrame, plan: Plan, options: Options) -> DataFrame:
     """Return the matches of a stream as a streaming DataFrame."""
     bound = bound_options(options.stream, [schema for _, schema in plan.streams])
+    refuse_nested(merged, [*plan.keys, *plan.derived_keys])
+    job, columns = event_job({ONLY: plan}, DIALECT, bound)
     if options.stream is not None:
         for warning in stream_warnings(plan, bound):
             warnings.warn(warning, EventideWarning, stacklevel=4)
-    refuse_nested(merged, [*plan.keys, *plan.derived_keys])
-    job, columns = event_job({ONLY: plan}, DIALECT, bound)
     emitted = run_job(merged, job, columns)
     return finished(emitted, ONLY, plan, stage_types(merged, plan, job.queries[0], columns), bound.output)
 
@@ -48,7 +52,16 @@ def stage_types(merged: DataFrame, plan: Plan, query: StreamQuery, columns: Sequ
     """Return the columns of a plan's match stage in Spark's types."""
     sql = dict(columns)
     own = selected(merged, [(name, sql[shared]) for name, shared in query.columns]).schema
+    if isinstance(plan.results, Groups):
+        return from_arrow_schema(group_schema(plan, stream_layout(plan), to_arrow_schema(own, timezone="UTC")))
     return found_schema(plan, stream_layout(plan), own)
+
+
+def result_columns(plan: Plan, stage: st.StructType) -> list[tuple[str, exp.Expression]]:
+    """Return the columns of the result as expressions over those of the stage; the rows of groups are finished."""
+    if isinstance(plan.results, Groups):
+        return [(field.name, exp.column(exp.to_identifier(field.name, quoted=True))) for field in stage]
+    return [(column.name, column.tree) for column in plan.output.columns]
 
 
 def finished(emitted: DataFrame, name: str, plan: Plan, stage: st.StructType, output: str) -> DataFrame:
@@ -58,7 +71,8 @@ def finished(emitted: DataFrame, name: str, plan: Plan, stage: st.StructType, ou
     if condition:
         found = found.where(condition)
     try:
-        return found.selectExpr(*shown_columns(finish_columns(plan, DIALECT), output))
+        columns = [(column, DIALECT.sql(tree)) for column, tree in result_columns(plan, stage)]
+        return found.selectExpr(*shown_columns(columns, output))
     except PySparkException as error:
         raise bad_expression(error) from None
 

@@ -19,10 +19,10 @@ from eventide.runtime.stream.packing import table_of
 from eventide.runtime.stream.planning import bound_options, event_job, stream_warnings
 from eventide.runtime.stream.processor import QUERY
 from eventide.runtime.stream.spark import DIALECT, in_order, run_job, selected, shown_columns
-from eventide.runtime.stream.spark_events import stage_types
+from eventide.runtime.stream.spark_events import result_columns, stage_types
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -30,25 +30,27 @@ if TYPE_CHECKING:
     from eventide.runtime.source import Options
 
     Batches = Iterator[pa.RecordBatch]
+    Columns = Sequence[tuple[str, exp.Expression]]
 
 
 def match_queries(merged: DataFrame, plans: Mapping[str, Plan], options: Options) -> DataFrame:
     """Return the matches of all queries; `query` names the query, and columns that it does not have are null."""
     schemas = [schema for _, schema in next(iter(plans.values())).streams]
     bound = bound_options(options.stream, schemas)
+    job, columns = event_job(plans, DIALECT, bound, registry=True)
     for name, plan in plans.items():
         for warning in stream_warnings(plan, bound):
             warnings.warn(f"{name}: {warning}", EventideWarning, stacklevel=4)
-    job, columns = event_job(plans, DIALECT, bound, registry=True)
     emitted = run_job(merged, job, columns)
     stages = {query.name: stage_types(merged, plans[query.name], query, columns) for query in job.queries}
     found = _unpacked(emitted, stages, bound.output)
     kept = _condition(plans)
     if kept is not None:
         found = found.where(kept)
-    _refuse_other_types(found, plans)
+    results = {name: result_columns(plan, stages[name]) for name, plan in plans.items()}
+    _refuse_other_types(found, results)
     try:
-        return found.selectExpr(f"{QUERY} AS query", *shown_columns(_columns(plans), bound.output))
+        return found.selectExpr(f"{QUERY} AS query", *shown_columns(_columns(results), bound.output))
     except PySparkException as error:
         raise bad_expression(error) from None
 
@@ -98,24 +100,24 @@ def _inside(tree: exp.Expression, number: int) -> exp.Expression:
     return holder
 
 
-def _by_query(plans: Mapping[str, Plan], trees: Mapping[str, exp.Expression]) -> str:
+def _by_query(queries: Iterable[str], trees: Mapping[str, exp.Expression]) -> str:
     """Return SQL that takes the expression of the query that a row belongs to."""
     cases = []
-    for number, name in enumerate(plans):
+    for number, name in enumerate(queries):
         if name in trees:
             literal = exp.Literal.string(name).sql(dialect=DIALECT.name)
             cases.append(f"WHEN {QUERY} = {literal} THEN {DIALECT.sql(_inside(trees[name], number))}")
     return f"CASE {' '.join(cases)} END"
 
 
-def _columns(plans: Mapping[str, Plan]) -> list[tuple[str, str]]:
+def _columns(results: Mapping[str, Columns]) -> list[tuple[str, str]]:
     trees: dict[str, dict[str, exp.Expression]] = {}
     shown: dict[str, str] = {}
-    for name, plan in plans.items():
-        for column in plan.output.columns:
+    for name, columns in results.items():
+        for column, tree in columns:
             # Spark tells names apart by their letters, not by their case.
-            trees.setdefault(shown.setdefault(column.name.lower(), column.name), {})[name] = column.tree
-    return [(column, _by_query(plans, by_query)) for column, by_query in trees.items()]
+            trees.setdefault(shown.setdefault(column.lower(), column), {})[name] = tree
+    return [(column, _by_query(results, by_query)) for column, by_query in trees.items()]
 
 
 def _condition(plans: Mapping[str, Plan]) -> str | None:
@@ -125,11 +127,11 @@ def _condition(plans: Mapping[str, Plan]) -> str | None:
     return _by_query(plans, {name: exp.Paren(this=exp.and_(*plan.output.refine, exp.true())) for name, plan in plans.items()})
 
 
-def _refuse_other_types(found: DataFrame, plans: Mapping[str, Plan]) -> None:
+def _refuse_other_types(found: DataFrame, results: Mapping[str, Columns]) -> None:
     """Refuse columns that have the same name and different types in two queries."""
     kinds: dict[str, tuple[str, st.DataType]] = {}
-    for number, (name, plan) in enumerate(plans.items()):
-        trees = [(column.name, DIALECT.sql(_inside(column.tree, number))) for column in plan.output.columns]
+    for number, (name, columns) in enumerate(results.items()):
+        trees = [(column, DIALECT.sql(_inside(tree, number))) for column, tree in columns]
         for field in selected(found, trees).schema:
             other, kind = kinds.setdefault(field.name.lower(), (name, field.dataType))
             if kind != field.dataType:

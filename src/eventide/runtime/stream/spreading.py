@@ -49,7 +49,8 @@ def _packed(job: StreamJob, table: pa.Table, first: int) -> pa.RecordBatch:
     parts: list[pa.Table] = []
     homes: list[npt.NDArray[np.int64]] = []
     counted_before = np.zeros(table.num_rows, np.bool_)
-    hashes = {name for group in job.groups for name in (group.key, group.check) if name is not None}
+    read = {name for query in job.queries for _, name in query.columns}
+    hashes = {name for group in job.groups for name in (group.key, group.check, group.spread)} - read
     for number, group in enumerate(job.groups):
         wanted = np.zeros(table.num_rows, np.bool_)
         for query in job.of_group(number):
@@ -58,7 +59,7 @@ def _packed(job: StreamJob, table: pa.Table, first: int) -> pa.RecordBatch:
             wanted[:] = True
         chosen = table if wanted.all() else table.filter(pa.array(wanted))
         keys, checks = (_hash(chosen, name) for name in (group.key, group.check))
-        homes.append(_homes(group, keys, job.buckets))
+        homes.append(_homes(group, keys if group.spread is None else _hash(chosen, group.spread), job.buckets))
         chosen = chosen.drop_columns([name for name in chosen.column_names if name in hashes])
         chosen = chosen.append_column(KEY, pa.array(keys)).append_column(CHECK, pa.array(checks))
         if len(job.groups) > 1:
@@ -94,12 +95,12 @@ def _hash(table: pa.Table, name: str | None) -> npt.NDArray[np.int64]:
     return np.zeros(table.num_rows, np.int64) if name is None else table.column(name).to_numpy()
 
 
-def _homes(group: Group, keys: npt.NDArray[np.int64], buckets: int) -> npt.NDArray[np.int64]:
+def _homes(group: Group, hashes: npt.NDArray[np.int64], buckets: int) -> npt.NDArray[np.int64]:
     if group.bucket is not None:
-        return np.full(len(keys), group.bucket, np.int64)
+        return np.full(len(hashes), group.bucket, np.int64)
     if group.key is None:
-        return np.arange(len(keys)) % buckets
-    return np.mod(keys, buckets)
+        return np.arange(len(hashes)) % buckets
+    return np.mod(hashes, buckets)
 
 
 def gathered(bodies: Iterable[bytes]) -> tuple[pa.Table, dict[int, int], Mapping[str, int]]:
