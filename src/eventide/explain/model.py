@@ -10,7 +10,7 @@ from eventide.pattern import Strategy, Window, WindowUnit
 from eventide.pattern.printing import quote_name, to_ceql, window_to_ceql
 from eventide.plan.choice import uses_strategy
 from eventide.plan.recompute import condition_kinds
-from eventide.plan.results import Best, Groups, describe_unit
+from eventide.plan.results import Best, Groups, describe_leaving, describe_unit
 from eventide.plan.structure import BoundAbsence
 from eventide.plan.ways import Cost
 from eventide.plan.windows import most_events
@@ -256,6 +256,7 @@ def _results(plan: Plan) -> tuple[str, ...]:
         if way.cost is Cost.POLYNOMIAL:
             lines.append("the events of a window are compared pair by pair, once for each start where starts must be told apart")
         lines.append("exact: whole numbers of 64 bits where they suffice, else remainders by as many 31-bit primes as needed")
+        lines.append(describe_leaving(plan.results))
         return tuple(lines)
     linear = way.cost is Cost.LINEAR
     # Neighbours are remembered for totals, not for single matches.

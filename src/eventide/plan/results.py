@@ -339,3 +339,14 @@ def describe_unit(groups: Groups) -> str:
         return "one row for each key and event at which matches end"
     return "one row for each key and window in which matches end"
 
+
+def describe_leaving(groups: Groups) -> str:
+    """Return in words when a row leaves on a stream.
+
+    >>> describe_leaving(Groups(GroupUnit.PARTITION, None, (), None))
+    'on a stream: refused, the matches of a key are never complete there'
+    """
+    if groups.unit is GroupUnit.PARTITION:
+        return "on a stream: refused, the matches of a key are never complete there"
+    passed = "its end event" if groups.unit is GroupUnit.END else "its window"
+    return f"on a stream: a row leaves when the watermark has passed {passed}; what new events can reach is held, and open totals"

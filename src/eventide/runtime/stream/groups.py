@@ -40,11 +40,9 @@ def spans_buckets(plan: Plan) -> bool:
 
 def group_keys(plan: Plan) -> tuple[str, ...]:
     """Return the columns that tell the groups of different PARTITION BY keys apart."""
-    assert isinstance(plan.results, Groups)
-    if plan.results.unit is GroupUnit.END or not plan.keys:
-        # An event is an end of its own key alone.
-        return ()
-    return (SHOWN, SHOWN_CHECK) if spans_buckets(plan) else (KEY, CHECK)
+    if not spans_buckets(plan):
+        return KEY, CHECK
+    return (SHOWN, SHOWN_CHECK) if plan.keys else ()
 
 
 class GroupStreamStage(StreamStage):
