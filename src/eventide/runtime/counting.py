@@ -11,7 +11,7 @@ from eventide.errors import BindError
 from eventide.match.aggregates.exact import Events
 from eventide.match.counting import MatchCounter
 from eventide.plan.ways import Cost
-from eventide.runtime.group_values import as_double
+from eventide.runtime.group_values import as_digits, as_double
 from eventide.runtime.propagation import make_aggregator
 from eventide.runtime.whole_keys import SHOWN, WholeKeysStage, column_of
 
@@ -61,7 +61,7 @@ class CountStage(WholeKeysStage):
         if shown:
             counts = [self._counts.get(number, 0) for number in range(shown)]
             columns = [] if keys is None else [column.combine_chunks() for column in keys.columns]
-            exact = pa.array([str(count) for count in counts], pa.string())
+            exact = pa.array([as_digits(count) for count in counts], pa.string())
             rough = pa.array([as_double(count) for count in counts], pa.float64())
             names = list(self.layout.keys[: len(self.plan.keys)])
             yield pa.RecordBatch.from_arrays([*columns, exact, rough], [*names, MATCHES, APPROXIMATE])

@@ -16,7 +16,17 @@ from eventide.match.aggregates.semiring import NO_VALUE
 from eventide.pattern import GroupUnit
 from eventide.plan.results import Aggregate, AggregateKind, Groups
 from eventide.runtime.group_schema import group_schema
-from eventide.runtime.group_values import UNITS, Ranks, SumValues, as_decimal_text, as_double, from_keys, ones, sum_values
+from eventide.runtime.group_values import (
+    UNITS,
+    Ranks,
+    SumValues,
+    as_decimal_text,
+    as_digits,
+    as_double,
+    from_keys,
+    ones,
+    sum_values,
+)
 from eventide.runtime.stage import LOWEST
 from eventide.runtime.whole_keys import column_of
 
@@ -393,7 +403,7 @@ def _least_channels(columns: tuple[Aggregate, ...]) -> Iterator[_Channel]:
 
 def _digits(numbers: list[int]) -> list[pa.Array]:
     return [
-        pa.array([str(number) for number in numbers], pa.string()),
+        pa.array([as_digits(number) for number in numbers], pa.string()),
         pa.array([as_double(number) for number in numbers], pa.float64()),
     ]
 

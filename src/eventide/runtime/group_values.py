@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +116,16 @@ def as_double(numerator: int, denominator: int = 1) -> float:
         return math.inf if numerator > 0 else -math.inf
 
 
+def as_digits(number: int) -> str:
+    """Return the digits of a whole number, however many they are.
+
+    >>> len(as_digits(-(10**5000)))
+    5002
+    """
+    # Python writes no more than 4300 digits of its own integers.
+    return str(Decimal(number))
+
+
 def as_decimal_text(unscaled: int, scale: int) -> str:
     """Return the digits of a decimal.
 
@@ -122,8 +133,8 @@ def as_decimal_text(unscaled: int, scale: int) -> str:
     ('-12.34', '1000000000000000000000000000000')
     """
     if scale <= 0:
-        return str(unscaled * 10**-scale)
-    sign, digits = "-" if unscaled < 0 else "", str(abs(unscaled)).rjust(scale + 1, "0")
+        return as_digits(unscaled * 10**-scale)
+    sign, digits = "-" if unscaled < 0 else "", as_digits(abs(unscaled)).rjust(scale + 1, "0")
     return f"{sign}{digits[:-scale]}.{digits[-scale:]}"
 
 
