@@ -115,7 +115,9 @@ def table(*rows: tuple[int, str], k: str = "a") -> pa.Table:
 
 def begin(query: str, *, registry: bool = False, **options: Any) -> Run:
     given = {"stream": et.events(table(), time="ts", type="kind")}
-    queries = {"q": et.query(query)} if not registry else {"q": et.query(query), "plain": et.query("SELECT b WHERE B AS b")}
+    queries = {"q": et.query(query)}
+    if registry:
+        queries["plain"] = et.query("SELECT b WHERE B AS b PARTITION BY k")
     return Run(queries, given, StreamOptions(**options), registry=registry)
 
 
@@ -158,12 +160,17 @@ def test_a_group_waits_for_a_not_at_its_end() -> None:
     assert shown(run) == [(6, "1")]
 
 
-@pytest.mark.parametrize("buckets", [1, 5])
-def test_keys_that_follow_from_equalities_share_the_window_of_their_partition(buckets: int) -> None:
-    run = begin(
-        "SELECT k, window_end, COUNT(*) AS n WHERE (A AS a ; B AS b) FILTER a.id = b.id PARTITION BY k WITHIN 5 GROUP BY WINDOW 100",
-        buckets=buckets,
-    )
+@pytest.mark.parametrize("registry", [False, True])
+@pytest.mark.parametrize(
+    ("shown_key", "clause", "expected"),
+    [("k, ", "PARTITION BY k", [("u", 100, "12"), ("v", 100, "12")]), ("", "", [(100, "24")])],
+)
+def test_keys_that_follow_from_equalities_share_the_window_of_their_partition(
+    shown_key: str, clause: str, expected: list[tuple[Any, ...]], registry: bool
+) -> None:
+    query = f"SELECT {shown_key}window_end, COUNT(*) AS n WHERE A AS a ; B AS b FILTER a.id = b.id {clause} WITHIN 5 GROUP BY WINDOW 100"
+    # The other query spreads events by the hash that tells the partitions of this one apart.
+    run = begin(query, buckets=5, registry=registry)
     assert run.plans["q"].derived_keys
     for first in range(0, 40, 20):
         rows = [
@@ -173,7 +180,7 @@ def test_keys_that_follow_from_equalities_share_the_window_of_their_partition(bu
         ]
         run.feed({"stream": pa.Table.from_pylist(sorted(rows, key=lambda row: row["ts"]), schema=SCHEMA)})
     run.advance_clock()
-    assert sorted(shown(run)) == [("u", 100, "12"), ("v", 100, "12")]
+    assert sorted(shown(run)) == expected
 
 
 def test_counts_and_sums_stay_exact_over_micro_batches_whatever_their_size() -> None:

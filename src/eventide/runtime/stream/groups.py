@@ -32,15 +32,15 @@ SHOWN_CHECK = "__et_shown_check"
 """Beside SHOWN, the second hash of the PARTITION BY key."""
 
 
-def spans_buckets(plan: Plan) -> bool:
-    """Return whether a group has matches of several keys, where the plan splits PARTITION BY keys further."""
+def joins_keys(plan: Plan) -> bool:
+    """Return whether a group can have matches of several keys, because the plan splits PARTITION BY keys further."""
     windows = isinstance(plan.results, Groups) and plan.results.unit is GroupUnit.WINDOW
     return windows and bool(plan.derived_keys)
 
 
 def group_keys(plan: Plan) -> tuple[str, ...]:
     """Return the columns that tell the groups of different PARTITION BY keys apart."""
-    if not spans_buckets(plan):
+    if not joins_keys(plan):
         return KEY, CHECK
     return (SHOWN, SHOWN_CHECK) if plan.keys else ()
 

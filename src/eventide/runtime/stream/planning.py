@@ -17,7 +17,7 @@ from eventide.runtime.prepare import CLOCK, STREAM, TIE, layout_of, prepared_col
 from eventide.runtime.source import StreamSettings
 from eventide.runtime.stream.arrival import ArrivalStreamEngine, arrival_refusal
 from eventide.runtime.stream.events import EventStreamEngine
-from eventide.runtime.stream.groups import SHOWN_CHECK, GroupStreamEngine, spans_buckets
+from eventide.runtime.stream.groups import SHOWN_CHECK, GroupStreamEngine, joins_keys
 from eventide.runtime.stream.job import BUCKETS, DROP_OLDEST, ERROR, OVERFLOWS, Group, StreamJob, StreamQuery
 from eventide.runtime.stream.lateness import bind_lateness
 from eventide.runtime.stream.output import CORRECTNESS, EARLY, FINAL, ORDERED
@@ -165,7 +165,7 @@ def event_query(
     if len(plan.streams) > 1:
         columns.append((STREAM, STREAM))
     # Where a group has matches of several keys, these must meet in one bucket and know that they belong together.
-    whole_groups = spans_buckets(plan)
+    whole_groups = joins_keys(plan)
     if whole_groups and plan.keys:
         columns += [(SHOWN, dialect.key_hash(plan.keys, 0)), (SHOWN_CHECK, dialect.key_hash(plan.keys, 1))]
     shared = tuple((own, projection.add(sql)) for own, sql in columns)
@@ -198,7 +198,7 @@ def one_task_reason(plan: Plan) -> str | None:
         return "CONSUME BY ANY"
     if plan.query.limit is not None:
         return "LIMIT"
-    if not plan.keys and (spans_buckets(plan) or not plan.derived_keys):
+    if not plan.keys and (joins_keys(plan) or not plan.derived_keys):
         return "no PARTITION BY"
     return None
 
