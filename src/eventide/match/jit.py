@@ -6,7 +6,7 @@ import hashlib
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 
@@ -69,7 +69,7 @@ def _choose_cache() -> bool:
 _CACHED = _choose_cache()
 
 
-def _compiled(function: Kernel, **options: bool) -> Kernel:
+def _compiled(function: Kernel, **options: Any) -> Kernel:
     if _CACHED:
         try:
             return cast("Kernel", numba.njit(cache=True, nogil=True, **options)(function))
