@@ -130,7 +130,8 @@ class Query:
         `distribution` says how Spark's tasks share a result that is larger than the events, and `slices` how many of them:
         "auto" counts first and spreads what is worth it, "plain" never spreads. "slices" and "shuffled_slices" give every task
         all events (of its keys) and a slice of the matches. "round_robin", "two_choices" and "least_loaded" find matches in one
-        task and judge conditions between events in others, "maximal" ships only matches that are part of no other.
+        task and judge conditions between events in others, "maximal" ships only matches that are part of no other. A stream is
+        never counted: its "auto" takes slices where the query has no key and repeats freely. Each slice holds all of the state.
 
         A streaming DataFrame gives a streaming DataFrame, to be written in append mode. `lateness` is how much later than others
         an event may come ("10 seconds"); later ones are left out and counted. `output` says when a match comes out: "final" as
@@ -148,10 +149,10 @@ class Query:
         for _, schema in plan.streams:
             bind_lateness(lateness, schema)
         check_way(distribution, slices)
-        if source.streaming and (max_matches is not None or slices is not None or distribution is not None):
+        if source.streaming and max_matches is not None:
             raise BindError(
                 "ONLY_ON_TABLES",
-                "max_matches, slices and distribution are for tables; a stream has no end at which its matches could be counted.",
+                "max_matches is for tables; a stream has no end at which its matches could be counted.",
                 hint="Cap the state with max_state, or the matches with LIMIT.",
             )
         if plan.choice.disorder and not source.streaming:

@@ -303,8 +303,7 @@ def run(
     }
     given = {name: value for name, value in options.items() if value is not None}
     if follow:
-        batch = {"--count": count, "--max-matches": max_matches is not None}
-        refuse_batch_options(batch | {"--distribution": distribution, "--slices": slices})
+        refuse_batch_options({"--count": count, "--max-matches": max_matches is not None})
         follow_query(parsed, sources, following, target, lambda: _session(spark_conf), **given)
         return
     with report.working("Reading events"):

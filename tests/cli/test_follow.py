@@ -79,6 +79,18 @@ def test_matches_are_lines_of_names_and_values(spark, file):
     assert [int(line.rpartition("=")[2]) for line in lines] == sorted(int(line.rpartition("=")[2]) for line in lines)
 
 
+def test_tasks_share_the_matches_of_a_stream(spark, file):
+    result = invoke("--data", file, "--follow", "--distribution", "slices", "--slices", "2", "-o", "-", "--output-format", "json")
+    assert result.exit_code == 0, result.output
+    assert rows_of(result.stdout) == batch_rows(file)
+
+
+def test_a_distribution_that_is_for_tables_is_refused(spark, file):
+    result = invoke("--data", file, "--follow", "--distribution", "maximal")
+    assert result.exit_code != 0
+    assert "ONLY_ON_TABLES" in result.stderr
+
+
 def test_early_output_says_what_changes(spark, file):
     result = invoke("--data", file, "--follow", "--emit", "early", "--lateness", "5 seconds")
     assert result.exit_code == 0, result.output

@@ -125,12 +125,6 @@ def test_a_cap_on_matches_stops_a_worker(spark):
         capped.collect()
 
 
-def test_a_stream_is_not_spread_by_tasks(spark, tmp_path):
-    stream = spark.readStream.schema("ts BIGINT, seq BIGINT, kind STRING, key BIGINT, x BIGINT").parquet(str(tmp_path))
-    with pytest.raises(et.BindError, match="ONLY_ON_TABLES"):
-        et.query("SELECT * WHERE A ; B WITHIN 5").match(given(stream), distribution="slices")
-
-
 def test_adaptive_execution_leaves_the_shares_apart(spark):
     with configured(spark, spark__sql__adaptive__coalescePartitions__enabled="true"):
         shared = et.balance(matched(spark, QUERIES[1], trades(seed=21, size=150, keys=3), distribution="round_robin", slices=3))

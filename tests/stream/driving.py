@@ -65,7 +65,7 @@ class Run:
         """Take one micro-batch and return what each bucket puts out."""
         batches = self.prepared(tables).to_batches()
         rows = [row for batch in spread(self.job, 0, batches) for row in batch.to_pylist()]
-        return self.take({bucket: [row["body"] for row in rows if row["bucket"] == bucket] for bucket in range(self.job.buckets)})
+        return self.take({place: [row["body"] for row in rows if row["bucket"] == place] for place in self.job.places()})
 
     def take(self, bodies: Mapping[int, list[bytes]]) -> list[Emitted]:
         emitted = []
@@ -75,9 +75,10 @@ class Run:
             bucket = Bucket(self.job, number)
             if number in self.states:
                 bucket.load(self.states[number])
-            table, clocks, _ = gathered(parts)
+            table, clocks, counted = gathered(parts)
             self.prepared_schema = table.schema
             result = bucket.take(table, clocks)
+            result.counters.events, result.counters.untimed = counted["events"], counted["untimed"]
             self.states[number] = bucket.dump(result.counters)
             emitted.append(self._collected(result))
         return emitted

@@ -22,7 +22,7 @@ WAYS = (AUTO, PLAIN, SLICES, SHUFFLED_SLICES, *STRATEGIES, MAXIMAL)
 WINDOWS_PER_SLAB = 16
 """A slab repeats the window before it, so a slab this many windows long costs a sixteenth more."""
 SMALLEST_SLAB = 1 << 10
-_REFINED = {
+REFINED = {
     ROUND_ROBIN: "in turns",
     TWO_CHOICES: "to the less loaded of two drawn",
     LEAST_LOADED: "to the least loaded",
@@ -47,6 +47,10 @@ class Distribution:
     broadcast: bool = False
     adaptive: bool = False
     strategy: str | None = None
+
+    def __str__(self) -> str:
+        """Return what was chosen, and why."""
+        return f"{self.name} ({self.reason})" if self.reason else self.name
 
     @property
     def keyed(self) -> bool:
@@ -95,8 +99,8 @@ def distribute(plan: Plan, slices: int | None, default_slices: int, way: str | N
     number = slices or default_slices
     if way == SLICES:
         return Distribution("slices", "asked for; each task reads all events", slices=number, broadcast=True)
-    if way in _REFINED:
-        return Distribution("refined", f"found in one task, handed out {_REFINED[way]}", slices=number, strategy=way)
+    if way in REFINED:
+        return Distribution("refined", f"found in one task, handed out {REFINED[way]}", slices=number, strategy=way)
     return _static(plan, number if way == SHUFFLED_SLICES else slices, default_slices, way)
 
 

@@ -171,7 +171,12 @@ class SparkSource(Source):
     def _stream_match(self, plan: Plan, options: Options) -> DataFrame:
         from eventide.runtime.stream.spark_events import match_stream  # noqa: PLC0415 - batch runs need none of it
 
-        return match_stream(self.all_events(None), plan, options)
+        return match_stream(self.all_events(None), plan, options, self._stream_distribution(plan, options).slices)
+
+    def _stream_distribution(self, plan: Plan, options: Options) -> Distribution:
+        from eventide.runtime.stream.slicing import distribute_stream  # noqa: PLC0415 - batch runs need none of it
+
+        return distribute_stream(plan, options, self._default_slices())
 
     def find_timeouts(self, plan: Plan, settings: StreamSettings) -> DataFrame:
         """Return the partial matches that timed out."""
@@ -252,18 +257,19 @@ class SparkSource(Source):
 
     def physical(self, plan: Plan, options: Options | None = None) -> str | None:
         """Return how the events are distributed and Spark's own plan."""
+        options = options or Options()
         if self.streaming:
             from eventide.runtime.stream.planning import reorder_reason  # noqa: PLC0415 - batch runs need none of it
 
-            reason = reorder_reason(plan)
+            distribution = self._stream_distribution(plan, options)
+            reason = reorder_reason(plan, slices=distribution.slices)
             order = "events are matched as they arrive" if reason is None else f"events wait for the watermark ({reason})"
-            return f"distribution: buckets of keys; {order}\n{captured_explain(self._stream_match(plan, Options()))}"
+            return f"distribution: {distribution}; {order}\n{captured_explain(self._stream_match(plan, options))}"
         if plan.results is not None:
             return captured_explain(self._over_all(plan, StageOptions()))
-        options = options or Options()
         distribution = self.distribution(plan, options)
         explained = captured_explain(self._finish(plan, self._found(plan, options, distribution)))
-        return f"distribution: {distribution.name} ({distribution.reason})\n{explained}"
+        return f"distribution: {distribution}\n{explained}"
 
     def _default_slices(self) -> int:
         session = self._frame.sparkSession

@@ -57,22 +57,26 @@ class Emitted:
 
 
 class Bucket:
-    """The keys of one bucket. Make it, load the state if there is one, take a micro-batch, dump."""
+    """The keys of one bucket, or a slice of their matches. Make it, load the state if there is one, take a micro-batch, dump."""
 
     def __init__(self, job: StreamJob, number: int) -> None:
         self._job = job
-        self._number = number
+        self._place = job.places()[number]
         self._clocks: list[int | None] = [None] * job.streams
         self._watermark = NEVER
-        # Numbers of events tell matches apart over all buckets.
-        self._next_id = number << NUMBER_BITS
-        self._engines: dict[str, StreamEngine] = {query.name: query.make_engine() for query in self._own()}
+        # Numbers of events tell matches apart over all buckets; slices of one number the same events, and find different matches.
+        self._next_id = self._place.bucket << NUMBER_BITS
+        self._engines: dict[str, StreamEngine] = {query.name: job.engine(query, self._place) for query in self._own()}
         self._outputs: dict[str, OutputStage] = {q.name: make_output(q.output, q.hold) for q in self._own()}
 
     def _own(self) -> list[StreamQuery]:
         """Return the queries that have events in this bucket."""
-        only = {number: group.bucket for number, group in enumerate(self._job.groups)}
-        return [query for query in self._job.queries if only[query.group] in (None, self._number)]
+        return self._job.of_place(self._place)
+
+    @property
+    def _counts(self) -> bool:
+        """Whether what all slices know alike is counted here: events and keys are the same in all, only matches are their own."""
+        return self._place.slice == 0
 
     def take(self, rows: pa.Table, clocks: Mapping[int, int]) -> Emitted:
         """Take a micro-batch: events of this bucket, and the latest time of every stream that brought any to any bucket."""
@@ -97,7 +101,8 @@ class Bucket:
                 counters.matches += found
             for table in self._outputs[query.name].take(certain, engine, self._watermark):
                 emitted.tables.append((query.name, table))
-            counters.expired += engine.expired()
+            expired = engine.expired()
+            counters.expired += expired if self._counts else 0
         counters.watermark = None if self._watermark == NEVER else self._watermark
         return emitted
 
@@ -115,7 +120,7 @@ class Bucket:
         if not late.any():
             return rows
         counted = late & rows.column(COUNTED).to_numpy() if len(self._job.groups) > 1 else late
-        emitted.counters.late = int(np.count_nonzero(counted))
+        emitted.counters.late = int(np.count_nonzero(counted)) if self._counts else 0
         if self._job.late:
             emitted.tables.append(("late", rows.filter(pa.array(late))))
         return rows.filter(pa.array(~late))
@@ -126,7 +131,7 @@ class Bucket:
         if self._job.max_state is not None and len(state) > self._job.max_state:
             state = self._shed(state, counters)
         counters.state_bytes = len(state)
-        for engine in self._engines.values():
+        for engine in self._engines.values() if self._counts else ():
             held = engine.held()
             counters.held += held.events
             counters.partial += held.partial
@@ -136,6 +141,7 @@ class Bucket:
         parts: dict[str, Any] = {
             "version": VERSION,
             "buckets": self._job.buckets,
+            "slices": self._job.slices,
             "clocks": self._clocks,
             "watermark": self._watermark,
             "next_id": self._next_id,
@@ -177,6 +183,15 @@ class Bucket:
                 "BUCKETS_CHANGED",
                 f"The checkpoint was written with buckets={parts['buckets']}, this run has buckets={self._job.buckets}.",
                 hint=f"Give buckets={parts['buckets']}, or begin with a new checkpoint.",
+            )
+        # State that is older than slices has none.
+        slices = parts.get("slices", 1)
+        if slices != self._job.slices:
+            way_back = "Leave distribution and slices out" if slices == 1 else f"Give slices={slices}"
+            raise DataError(
+                "SLICES_CHANGED",
+                f"The checkpoint was written with slices={slices}, this run has slices={self._job.slices}.",
+                hint=f"{way_back}, or begin with a new checkpoint.",
             )
         if len(parts["clocks"]) != self._job.streams:
             raise _changed("the number of its streams")

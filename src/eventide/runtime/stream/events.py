@@ -154,10 +154,11 @@ class EventStreamEngine(StreamEngine):
 
     stage_class: type[StreamStage] = StreamStage
 
-    def __init__(self, plan: Plan, layout: Layout) -> None:
+    def __init__(self, plan: Plan, layout: Layout, slices: int = 1, slice_index: int = 0) -> None:
         self._plan = plan
         self._layout = layout
-        self._stage = self.stage_class(plan, layout, StageOptions())
+        self._options = StageOptions(slices=slices, slice_index=slice_index)
+        self._stage = self.stage_class(plan, layout, self._options)
         self._buffer = ReorderBuffer(layout.clock, event_order(plan, layout))
         self._left = plan.query.limit
 
@@ -169,7 +170,7 @@ class EventStreamEngine(StreamEngine):
         limited = self._limited(found)
         if self._left == 0:
             # Nothing comes out any more, so nothing need be held.
-            self._stage = self.stage_class(self._plan, self._layout, StageOptions())
+            self._stage = self.stage_class(self._plan, self._layout, self._options)
             self._buffer.waiting = None
         return limited
 
@@ -178,7 +179,7 @@ class EventStreamEngine(StreamEngine):
         waiting = self._buffer.waiting
         if waiting is None:
             return []
-        copy = EventStreamEngine(self._plan, self._layout)
+        copy = EventStreamEngine(self._plan, self._layout, self._options.slices, self._options.slice_index)
         copy.load(self.dump())
         with limits_explained():
             stage = copy._stage

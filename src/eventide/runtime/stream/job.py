@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from eventide.runtime.stream.engine import CHECK, ID, KEY
 from eventide.runtime.stream.output import FINAL
+from eventide.runtime.stream.placing import slice_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,8 @@ class StreamQuery:
     """The time of an event, in the names of the run."""
     group: int
     """Which way of spreading events over buckets it uses."""
-    make_engine: Callable[[], StreamEngine]
+    make_engine: Callable[..., StreamEngine]
+    """Takes `slices` and `slice_index` where its way of spreading has slices."""
     mask: str | None = None
     relevant: int = 0
     """Events without any of these bits in their mask are left out (0: none is)."""
@@ -77,6 +79,20 @@ class Group:
     """The only bucket, where all keys must be seen together."""
     spread: str | None = None
     """The hash that chooses the bucket, where keys that differ must be seen together; else it is that of the key."""
+    slices: int = 1
+    """How many engines take the same events, to find a slice of the matches each."""
+
+    def reaches(self, place: Place) -> bool:
+        """Return whether events of the group go there."""
+        return self.bucket in (None, place.bucket) and place.slice < self.slices
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where state is held: a bucket of keys, or one of the slices that share the matches of a bucket."""
+
+    bucket: int
+    slice: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,6 +115,31 @@ class StreamJob:
     """Whether queries may come, change and go between runs."""
     late: bool = False
     """Whether the result is the late events themselves."""
+
+    @property
+    def slices(self) -> int:
+        """Into how many slices the matches of a bucket are cut at most."""
+        return max((group.slices for group in self.groups), default=1)
+
+    def places(self) -> dict[int, Place]:
+        """Return all places by the numbers that Spark knows them by; every bucket has one, also where no events go."""
+        places = {number: Place(number) for number in range(self.buckets)}
+        if self.slices > 1:
+            sliced = [
+                bucket for bucket in places if any(group.slices > 1 and group.bucket in (None, bucket) for group in self.groups)
+            ]
+            for home, number in slice_numbers(self.buckets, tuple(sliced), self.slices).items():
+                places[number] = Place(*home)
+        return places
+
+    def engine(self, query: StreamQuery, place: Place) -> StreamEngine:
+        """Return a new engine of a query for a place."""
+        slices = self.groups[query.group].slices
+        return query.make_engine() if slices == 1 else query.make_engine(slices=slices, slice_index=place.slice)
+
+    def of_place(self, place: Place) -> list[StreamQuery]:
+        """Return the queries that have events in a place."""
+        return [query for query in self.queries if self.groups[query.group].reaches(place)]
 
     def of_group(self, group: int) -> list[StreamQuery]:
         """Return the queries that use a way of spreading."""

@@ -13,6 +13,7 @@ from eventide.pattern.printing import to_ceql
 from eventide.plan.choice import DISORDER
 from eventide.plan.disorder import disorder_reason
 from eventide.plan.results import Groups
+from eventide.plan.spreading import enumerated_plan
 from eventide.runtime.prepare import CLOCK, STREAM, TIE, layout_of, prepared_columns
 from eventide.runtime.source import StreamSettings
 from eventide.runtime.stream.arrival import ArrivalStreamEngine, arrival_refusal
@@ -22,6 +23,7 @@ from eventide.runtime.stream.job import BUCKETS, DROP_OLDEST, ERROR, OVERFLOWS, 
 from eventide.runtime.stream.lateness import bind_lateness
 from eventide.runtime.stream.output import CORRECTNESS, EARLY, FINAL, ORDERED
 from eventide.runtime.stream.results import refuse_results
+from eventide.runtime.stream.slicing import IN_ORDER
 from eventide.runtime.whole_keys import SHOWN
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class StreamOptions:
     buckets: int = BUCKETS
     max_state: int | None = None
     overflow: str = ERROR
+    slices: int = 1
 
     def check(self) -> None:
         """Refuse settings that there are not."""
@@ -61,8 +64,8 @@ class StreamOptions:
             raise BindError("BAD_LATENESS", "The lateness is negative.", hint='Give it as a duration: lateness="10 seconds".')
 
 
-def bound_options(settings: StreamSettings | None, schemas: Sequence[StreamSchema]) -> StreamOptions:
-    """Return what a caller set, in the units of the time columns."""
+def bound_options(settings: StreamSettings | None, schemas: Sequence[StreamSchema], slices: int = 1) -> StreamOptions:
+    """Return what a caller set, in the units of the time columns; into how many slices matches are cut was decided before."""
     given = settings or StreamSettings()
     options = StreamOptions(
         max(bind_lateness(given.lateness, schema) for schema in schemas),
@@ -70,6 +73,7 @@ def bound_options(settings: StreamSettings | None, schemas: Sequence[StreamSchem
         BUCKETS if given.buckets is None else given.buckets,
         given.max_state,
         given.overflow,
+        slices,
     )
     options.check()
     return options
@@ -97,14 +101,14 @@ class Spreading:
         self._projection = projection
         self._dialect = dialect
         self._buckets = buckets
-        self._groups: dict[tuple[tuple[str, ...], tuple[str, ...] | None, bool], int] = {}
+        self._groups: dict[tuple[tuple[str, ...], tuple[str, ...] | None, bool, int], int] = {}
         self.groups: list[Group] = []
 
-    def group(self, keys: Sequence[str], *, together: bool, by: Sequence[str] | None = None) -> int:
+    def group(self, keys: Sequence[str], *, together: bool, by: Sequence[str] | None = None, slices: int = 1) -> int:
         """Return the number of a way: by keys, or by some of them, or all events in one bucket where keys need each other."""
         together = together or not keys
         spread = None if by is None or together else tuple(by)
-        way = (tuple(keys), spread, together)
+        way = (tuple(keys), spread, together, slices)
         known = self._groups.get(way)
         if known is not None:
             return known
@@ -112,7 +116,8 @@ class Spreading:
         hashes = [self.key_hash(keys, salt) if keys else None for salt in (0, 1)]
         # Chosen by name: queries may come and go between runs, and state must be found where it was left.
         home = int(fingerprint("", [(key, "") for key in keys]), 16) % self._buckets if together else None
-        self.groups.append(Group(hashes[0], hashes[1], home, None if spread is None else self.key_hash(spread, 0)))
+        by_hash = None if spread is None else self.key_hash(spread, 0)
+        self.groups.append(Group(hashes[0], hashes[1], home, by_hash, slices))
         return number
 
     def key_hash(self, keys: Sequence[str], salt: int) -> str:
@@ -156,6 +161,8 @@ def event_query(
 ) -> StreamQuery:
     """Return a query of a run; what it needs is added to the projection and to the ways of spreading."""
     refuse_results(plan, options.output)
+    if options.slices > 1:
+        plan = enumerated_plan(plan)
     refuse_undecidable(plan, options.output)
     _refuse_lossy(plan, options.overflow)
     layout = stream_layout(plan)
@@ -171,15 +178,16 @@ def event_query(
     shared = tuple((own, projection.add(sql)) for own, sql in columns)
     named = dict(shared)
     keys = [*plan.keys, *plan.derived_keys]
-    group = spreading.group(keys, together=bool(one_task_reason(plan)), by=plan.keys if whole_groups else None)
-    make, kind = engine_of(plan, layout, options.overflow)
+    by = plan.keys if whole_groups else None
+    group = spreading.group(keys, together=bool(one_task_reason(plan)), by=by, slices=options.slices)
+    make, kind = engine_of(plan, layout, options)
     bits = {occurrence.bit for occurrence in plan.bound.occurrences} | {absence.bit for absence in plan.bound.absences}
     required = [named[key] for key in layout.keys[len(plan.keys) :]]
     if layout.attribute is not None:
         required.append(named[layout.attribute])
     return StreamQuery(
         name,
-        fingerprint(to_ceql(plan.query), columns, kind, *roles_of(plan)),
+        fingerprint(to_ceql(plan.query), columns, kind, *roles_of(plan), *_sliced(options)),
         shared,
         named[layout.clock],
         group,
@@ -210,9 +218,14 @@ def roles_of(plan: Plan) -> list[str]:
     return [*roles, repr(plan.window)]
 
 
-def engine_of(plan: Plan, layout: Layout, overflow: str = ERROR) -> tuple[Callable[[], StreamEngine], str]:
+def _sliced(options: StreamOptions) -> list[str]:
+    """Return what slices add to the name of a query; without them it has the name that it always had."""
+    return [f"slices {options.slices}"] if options.slices > 1 else []
+
+
+def engine_of(plan: Plan, layout: Layout, options: StreamOptions) -> tuple[Callable[..., StreamEngine], str]:
     """Return what makes the engine of a plan, and its name."""
-    reason = reorder_reason(plan, overflow)
+    reason = reorder_reason(plan, options.overflow, options.slices)
     if reason is None:
         return partial(ArrivalStreamEngine, plan, layout), DISORDER
     if plan.choice.disorder:
@@ -226,10 +239,12 @@ def engine_of(plan: Plan, layout: Layout, overflow: str = ERROR) -> tuple[Callab
     return partial(EventStreamEngine, plan, layout), plan.choice.matcher
 
 
-def reorder_reason(plan: Plan, overflow: str = ERROR) -> str | None:
+def reorder_reason(plan: Plan, overflow: str = ERROR, slices: int = 1) -> str | None:
     """Return why events must be put in order before they are matched, or None when they are taken as they arrive."""
     if plan.results is not None:
         return "GROUP BY adds up what ends at an event once all events before it are there"
+    if slices > 1:
+        return IN_ORDER
     if plan.choice.disorder is False:
         return "asked for"
     if overflow == DROP_OLDEST and plan.bound.absences:
@@ -303,6 +318,8 @@ def stream_warnings(plan: Plan, options: StreamOptions) -> list[str]:
     if window is None and plan.results is not None:
         warnings.append("Without a window GROUP BY goes over all earlier events of a key again whenever it gets new ones.")
     reason = one_task_reason(plan)
-    if reason is not None:
+    if options.slices > 1:
+        warnings.append(f"The matches are found in {options.slices} slices, each of which holds the whole state of its keys.")
+    elif reason is not None:
         warnings.append(f"The query has {reason}, so one task does all the matching of the stream.")
     return warnings

@@ -36,9 +36,9 @@ ONLY = "match"
 """The name of the query in a run of one."""
 
 
-def match_stream(merged: DataFrame, plan: Plan, options: Options) -> DataFrame:
-    """Return the matches of a stream as a streaming DataFrame."""
-    bound = bound_options(options.stream, [schema for _, schema in plan.streams])
+def match_stream(merged: DataFrame, plan: Plan, options: Options, slices: int = 1) -> DataFrame:
+    """Return the matches of a stream as a streaming DataFrame; each bucket's are found by so many slices."""
+    bound = bound_options(options.stream, [schema for _, schema in plan.streams], slices)
     refuse_nested(merged, [*plan.keys, *plan.derived_keys])
     job, columns = event_job({ONLY: plan}, DIALECT, bound)
     if options.stream is not None:

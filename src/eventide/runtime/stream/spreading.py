@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from eventide.runtime.stream.bucket import ARRIVAL, COUNTED, GROUP
 from eventide.runtime.stream.engine import CHECK, KEY
+from eventide.runtime.stream.job import Place
 from eventide.runtime.stream.packing import pack, unpack
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 1 << 20
 TASK_BITS = 40
+COUNTING = Place(0)
+"""The place that is told how many events there are."""
 BUCKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("body", pa.binary())])
 
 
@@ -27,11 +30,13 @@ def spread(job: StreamJob, task: int, batches: Iterable[pa.RecordBatch]) -> Iter
     """Pack the events of a task; every bucket gets a row with the clocks, whether or not it has events."""
     waiting: list[pa.RecordBatch] = []
     rows = arrived = 0
+    # Every slice gets a copy.
+    most_rows = max(1, ROWS_AT_ONCE // job.slices)
     for batch in batches:
         if batch.num_rows:
             waiting.append(batch)
             rows += batch.num_rows
-        if rows >= ROWS_AT_ONCE:
+        if rows >= most_rows:
             yield _packed(job, pa.Table.from_batches(waiting), (task << TASK_BITS) + arrived)
             arrived += rows
             waiting, rows = [], 0
@@ -72,12 +77,21 @@ def _packed(job: StreamJob, table: pa.Table, first: int) -> pa.RecordBatch:
     order = np.argsort(home, kind="stable")
     rows = pa.concat_tables(parts).combine_chunks().take(pa.array(order))
     borders = np.searchsorted(home[order], np.arange(job.buckets + 1))
+    places = job.places()
     bodies = []
-    for bucket in range(job.buckets):
-        counted = {"events": events, "untimed": events - int(timed.sum())} if bucket == 0 else {}
-        part = rows.slice(borders[bucket], borders[bucket + 1] - borders[bucket])
-        bodies.append(pack({"rows": part, "clocks": list(clocks.items()), **counted}))
-    return pa.record_batch([pa.array(range(job.buckets), pa.int32()), pa.array(bodies, pa.binary())], schema=BUCKET_SCHEMA)
+    for place in places.values():
+        counted = {"events": events, "untimed": events - int(timed.sum())} if place == COUNTING else {}
+        part = rows.slice(borders[place.bucket], borders[place.bucket + 1] - borders[place.bucket])
+        bodies.append(pack({"rows": _sliced(job, part, place), "clocks": list(clocks.items()), **counted}))
+    return pa.record_batch([pa.array(list(places), pa.int32()), pa.array(bodies, pa.binary())], schema=BUCKET_SCHEMA)
+
+
+def _sliced(job: StreamJob, rows: pa.Table, place: Place) -> pa.Table:
+    """Return those events of a bucket that go to one of its slices; all go to the first."""
+    if place.slice == 0 or len(job.groups) == 1:
+        return rows
+    reached = np.array([group.reaches(place) for group in job.groups])
+    return rows.filter(pa.array(reached[rows.column(GROUP).to_numpy()]))
 
 
 def _clocks(job: StreamJob, table: pa.Table) -> dict[int, int]:

@@ -1,0 +1,305 @@
+"""Streams whose matches are found in slices: each takes all events, together they find each match once, and count no event twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import eventide as et
+from differential.checking import Expected, Way, described, events_of, make_events
+from differential.queries import Trial, make_trial
+from eventide.errors import BindError, DataError
+from eventide.plan.choice import SHARED_DAG
+from eventide.plan.spreading import why_not_sliced
+from eventide.runtime.duck import DIALECT
+from eventide.runtime.prepare import CLOCK
+from eventide.runtime.source import Options, StreamSettings
+from eventide.runtime.stream.job import Place, StreamJob
+from eventide.runtime.stream.placing import slice_numbers, spark_hash
+from eventide.runtime.stream.planning import Projection, Spreading, StreamOptions, event_query
+from eventide.runtime.stream.slicing import distribute_stream
+from stream.driving import Run
+from stream.reading import Story, read_stories
+from stream.test_buckets import ROLES, feed, matches, resumed, running
+from stream.test_event_engine import disordered, never_certain, pieces, tables_of
+from stream.test_stories import begin, shown
+from stream.test_stories import events_of as story_events
+
+CASES = 15
+FEWEST_MATCHES = 20
+EXPLODING = "SELECT * WHERE A AS a ; B+ AS b ; C AS c WITHIN 100"
+BURST = "a1 " + " ".join(f"b{time}" for time in range(2, 12)) + " c12"
+SAME = ("events", "untimed", "late", "matches", "expired", "held", "partial")
+"""Counters that do not show how many slices there are."""
+
+
+def totals(run: Run) -> dict[str, int]:
+    return {name: sum(counters[name] for counters in run.counters) for name in SAME}
+
+
+# Random queries ---------------------------------------------------------------------------------------------------------
+
+
+def stream_of(trial: Trial, options: StreamOptions) -> Run | None:
+    """Return a run of a trial, or None where its matches cannot be found in slices or are never certain."""
+    try:
+        run = Run({"q": et.query(trial.query)}, events_of(trial, [], lambda table: table), options, force=SHARED_DAG)
+    except BindError as refusal:
+        assert refusal.condition in {"LIMIT_UNDECIDED", "ORDER_WITHOUT_TIME", "MATCHER_NOT_SOUND"}  # noqa: PT017
+        return None
+    return None if why_not_sliced(run.plans["q"]) is not None or never_certain(run) else run
+
+
+def check(rng: Random) -> int | None:
+    """Run a random query over random events with and without slices; returns how many matches it has, or None."""
+    trial = make_trial(rng)
+    unit = 1_000_000 if trial.timestamps else 1
+    bound, output, buckets, slices = rng.choice((0, 1, 3, 8)), rng.choice(("final", "ordered")), rng.choice((1, 2, 3)), rng.choice((2, 3, 5))
+    plain = stream_of(trial, StreamOptions(bound * unit, output, buckets))
+    if plain is None:
+        return None
+    sliced = stream_of(trial, StreamOptions(bound * unit, output, buckets, slices=slices))
+    assert sliced is not None
+    rows = make_events(rng, trial, 6 if trial.by_case else 1)
+    arrived = disordered(rng, rows, bound, tie_break=trial.tie_break)
+    for piece in pieces(rng, arrived):
+        for run in (plain, sliced):
+            run.feed(tables_of(trial, piece))
+    for run in (plain, sliced):
+        run.advance_clock()
+    expected = Expected(trial, arrived)
+    for run in (plain, sliced):
+        wrong = expected.disagreement(run.result("q"))
+        if wrong is not None:
+            raise AssertionError(f"{slices} slices, {output}, bound {bound}\n{described(trial, arrived, Way(), wrong)}")
+    assert totals(sliced) == totals(plain)
+    return len(expected.matches)
+
+
+def run_cases(seed: int, cases: int) -> int:
+    rng = Random(seed)
+    found: list[int] = []
+    while len(found) < cases:
+        number = check(rng)
+        if number is not None:
+            found.append(number)
+    return sum(found)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_slices_of_a_stream_agree_with_the_whole_and_with_the_oracle(seed: int) -> None:
+    assert run_cases(seed, CASES) > FEWEST_MATCHES
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1000, 1020))
+def test_slices_of_many_more_streams_agree_with_the_oracle(seed: int) -> None:
+    assert run_cases(seed, 10 * CASES) > FEWEST_MATCHES
+
+
+def test_stories_end_with_the_same_matches_in_slices() -> None:
+    told = 0
+    for story in read_stories():
+        final = Story(story.name, {**story.settings, "output": "final", "matcher": SHARED_DAG}, story.steps)
+        whole = begin(final)
+        if why_not_sliced(whole.plans["q"]) is not None:
+            continue
+        options = StreamOptions(int(story.settings["lateness"]), buckets=2, slices=3)
+        sliced = Run(whole.queries, whole.events, options, force=SHARED_DAG)
+        for step in story.steps:
+            if step.words == ["crash"]:
+                sliced = resumed(sliced, Run(whole.queries, whole.events, options, force=SHARED_DAG))
+                continue
+            lines = [
+                sorted(shown(run, run.advance_clock() if step.words == ["end"] else run.feed({"stream": story_events(step.words)})))
+                for run in (whole, sliced)
+            ]
+            assert lines[0] == lines[1], story.name
+        told += 1
+    assert told > 10
+
+
+# What each slice finds --------------------------------------------------------------------------------------------------
+
+
+def test_slices_find_different_matches_in_even_shares() -> None:
+    run = running(EXPLODING, StreamOptions(buckets=2, slices=4))
+    emitted = run.feed({"stream": story_events(BURST.split())}) + run.advance_clock()
+    shares = [result.counters.matches for result in emitted if result.counters.matches]
+    assert len(shares) == 4 and sum(shares) == 2**10 - 1
+    assert max(shares) - min(shares) <= 4
+    lines = shown(run, emitted)
+    assert len(set(lines)) == len(lines) == 2**10 - 1
+
+
+def test_matches_that_end_with_one_event_are_shared_out_whatever_batch_began_them() -> None:
+    run = running(EXPLODING, StreamOptions(buckets=2, slices=3))
+    for word in BURST.split():
+        feed(run, word)
+    feed(run, "x13")
+    shares = [counters["matches"] for counters in run.counters if counters["matches"]]
+    assert len(shares) == 3 and sum(shares) == 2**10 - 1
+    assert max(shares) - min(shares) <= 3
+
+
+def test_late_events_and_keys_that_are_given_up_are_counted_once() -> None:
+    runs = [running(EXPLODING.replace(" WITHIN 100", " PARTITION BY k WITHIN 5"), StreamOptions(slices=slices)) for slices in (1, 3)]
+    for run in runs:
+        for words in ("a1/p b2/p c3/p a3/q", "a9/p b9/q", "a1/p c2/q b9/q", "x30/p"):
+            feed(run, words)
+    plain, sliced = map(totals, runs)
+    assert plain == sliced
+    assert plain["late"] == 2 and plain["events"] == 10 and plain["expired"] > 0
+
+
+def test_every_slice_holds_the_state_of_its_keys() -> None:
+    plain, sliced = (running(EXPLODING, StreamOptions(slices=slices)) for slices in (1, 4))
+    for run in (plain, sliced):
+        feed(run, BURST)
+    sizes = [sum(counters["state_bytes"] for counters in run.counters if counters["state_bytes"] > 2000) for run in (plain, sliced)]
+    assert sizes[0] > 0
+    assert 3.5 < sizes[1] / sizes[0] < 4.5
+
+
+def test_only_buckets_with_events_have_slices() -> None:
+    assert len(running(EXPLODING, StreamOptions(buckets=16, slices=4)).job.places()) == 16 + 3
+    assert len(running("SELECT * WHERE A ; B+ PARTITION BY k WITHIN 5", StreamOptions(buckets=16, slices=4)).job.places()) == 64
+
+
+def test_queries_with_and_without_slices_share_a_run() -> None:
+    texts = {"sliced": EXPLODING, "whole": "SELECT NEXT * WHERE A AS a ; B AS b WITHIN 5", "keyed": "SELECT * WHERE A ; B PARTITION BY k WITHIN 5"}
+    run = running(texts, StreamOptions(buckets=4), registry=True)
+    projection, alone = Projection(), StreamOptions(buckets=4)
+    spreading = Spreading(projection, DIALECT, 4)
+    clock = projection.add(CLOCK)
+    queries = tuple(
+        event_query(name, plan, DIALECT, StreamOptions(buckets=4, slices=3) if name == "sliced" else alone, projection, spreading)
+        for name, plan in run.plans.items()
+    )
+    mixed = running(texts, alone, registry=True)
+    mixed.job, mixed.columns = StreamJob(queries, tuple(spreading.groups), clock, 1, None, 0, 4, registry=True), projection.columns()
+    for words in ("a1/p b2/p", "b3/p b4/q c5/p a5/q b1/p", "b6/q c7/p", "x50/p"):
+        feed(run, words)
+        feed(mixed, words)
+    assert totals(run) == totals(mixed)
+    for name in texts:
+        assert matches(mixed, name) == matches(run, name)
+    assert len(matches(run, "sliced")) > 8
+
+
+# Restarts ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 1), (3, 4), (4, 2)])
+@pytest.mark.parametrize("text", [EXPLODING, EXPLODING.replace(" WITHIN", " PARTITION BY k WITHIN")])
+def test_another_number_of_slices_is_refused(text: str, before: int, after: int) -> None:
+    run = running(text, StreamOptions(slices=before))
+    feed(run, "a1/p b2/p")
+    way_back = "Leave distribution and slices out" if before == 1 else f"Give slices={before}"
+    with pytest.raises(DataError, match=rf"SLICES_CHANGED(.|\n)*slices={before}(.|\n)*slices={after}(.|\n)*{way_back}"):
+        feed(resumed(run, running(text, StreamOptions(slices=after))), "c3/p")
+
+
+def test_slices_make_another_query_of_the_state() -> None:
+    names = {running(EXPLODING, StreamOptions(slices=slices)).job.queries[0].fingerprint for slices in (1, 2, 3)}
+    assert len(names) == 3
+
+
+# Places -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_bucket_keeps_its_number_whatever_slices_there_are() -> None:
+    places = running(EXPLODING, StreamOptions(buckets=3, slices=4)).job.places()
+    assert [places[number] for number in range(3)] == [Place(0), Place(1), Place(2)]
+    assert len(set(places.values())) == len(places)
+
+
+@pytest.mark.parametrize("tasks", [2, 3, 4, 8, 12, 16, 24, 32, 36, 64, 200])
+def test_the_slices_of_a_bucket_go_to_different_tasks(tasks: int) -> None:
+    slices = min(tasks, 16)
+    numbers = slice_numbers(16, tuple(range(16)), slices)
+    assert len(set(numbers.values())) == 16 * (slices - 1) and min(numbers.values()) >= 16
+    for bucket in range(16):
+        own = np.array([bucket, *(numbers[bucket, number] for number in range(1, slices))])
+        assert len(set((spark_hash(own) % tasks).tolist())) == slices
+
+
+# What is chosen, and what is refused ------------------------------------------------------------------------------------
+
+
+def chosen(text: str, matcher: str | None = None, **given: Any) -> Any:
+    stream = StreamSettings(output=given.pop("output", "final"), overflow=given.pop("overflow", "error"))
+    _, plan = et.query(text)._plan(None, ROLES, matcher)
+    return distribute_stream(plan, Options(stream=stream, **given), 4)
+
+
+KEYED = EXPLODING.replace(" WITHIN", " PARTITION BY k WITHIN")
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "slices"),
+    [
+        (EXPLODING, {}, 1),
+        (EXPLODING, {"slices": 3}, 3),
+        (EXPLODING, {"slices": 1}, 1),
+        (EXPLODING, {"distribution": "slices"}, 4),
+        (EXPLODING, {"distribution": "slices", "slices": 1}, 1),
+        (EXPLODING, {"distribution": "shuffled_slices", "slices": 2}, 2),
+        (EXPLODING, {"distribution": "plain"}, 1),
+        (EXPLODING, {"distribution": "auto"}, 4),
+        (EXPLODING, {"distribution": "auto", "slices": 2}, 2),
+        (EXPLODING, {"distribution": "auto", "output": "early"}, 1),
+        (EXPLODING, {"distribution": "auto", "overflow": "drop_oldest"}, 1),
+        (KEYED, {"distribution": "auto"}, 1),
+        (KEYED, {"distribution": "slices"}, 4),
+        ("SELECT * WHERE A AS a ; B+ AS b FILTER a.k = b.k WITHIN 9", {"distribution": "auto"}, 1),
+        ("SELECT * WHERE A ; B ; C WITHIN 9", {"distribution": "auto"}, 1),
+        ("SELECT STRICT * WHERE A ; B+ ; C WITHIN 9", {"distribution": "auto"}, 1),
+        ("SELECT LAST * WHERE A ; B+ ; C WITHIN 9", {"distribution": "auto"}, 1),
+    ],
+)
+def test_a_stream_is_sliced_where_it_is_asked_for_or_known_to_explode(text: str, given: dict[str, Any], slices: int) -> None:
+    assert chosen(text, **given).slices == slices
+
+
+def test_what_was_chosen_says_why() -> None:
+    assert "4 times as much state" in str(chosen(EXPLODING, distribution="auto"))
+    assert str(chosen(KEYED, distribution="auto")) == "buckets of keys (not sliced: partitioned by k)"
+    assert str(chosen(KEYED)) == "buckets of keys"
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "reason"),
+    [
+        (EXPLODING + " LIMIT 3", {}, "LIMIT counts"),
+        (EXPLODING + " CONSUME BY PARTITION", {}, "CONSUME BY"),
+        (EXPLODING.replace("SELECT", "SELECT NEXT"), {}, "NEXT compares"),
+        (EXPLODING, {"output": "early"}, "early output"),
+        (EXPLODING, {"overflow": "drop_oldest"}, "drop"),
+        ("SELECT * WHERE A ; B WITHIN 5", {"matcher": "disorder"}, "disorder-native"),
+    ],
+)
+@pytest.mark.parametrize("way", [{"distribution": "slices"}, {"slices": 2}])
+def test_slices_are_refused_where_matches_cannot_be_found_apart(text: str, given: dict[str, Any], reason: str, way: Any) -> None:
+    with pytest.raises(BindError, match=f"SLICES_NOT_SOUND.*{reason}"):
+        chosen(text, **given, **way)
+
+
+@pytest.mark.parametrize("way", ["round_robin", "two_choices", "least_loaded", "maximal"])
+def test_ways_that_ship_candidates_are_for_tables(way: str) -> None:
+    with pytest.raises(BindError, match=r'ONLY_ON_TABLES(.|\n)*distribution="slices"'):
+        chosen(EXPLODING, distribution=way)
+
+
+def test_sequences_that_would_be_matched_as_they_arrive_wait_for_their_order_in_slices() -> None:
+    runs = [running("SELECT * WHERE A AS a ; B AS b WITHIN 9", StreamOptions(3, slices=slices)) for slices in (1, 2)]
+    for run in runs:
+        feed(run, "b3 a1 a2 b4")
+    assert [len(matches(run)) for run in runs] == [4, 0]
+    for run in runs:
+        feed(run, "x20")
+    assert Counter(matches(runs[0])) == Counter(matches(runs[1]))
