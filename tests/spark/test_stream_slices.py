@@ -42,12 +42,12 @@ def burst(size: int) -> list[dict]:
 @pytest.mark.parametrize(("query", "slices"), [(UNKEYED, SLICES), (KEYED, 3)], ids=["unkeyed", "keyed"])
 def test_slices_put_out_the_matches_of_a_table_over_a_restart(stream, sink, query, slices):
     rows = made_events(seed=4, size=160)
-    batches = cut(rows, 4)
-    stream.add(*batches[:2])
+    first, second = cut(rows, 2)
+    stream.add(first)
     sink.run(matched(query, stream.frame(), distribution="slices", slices=slices))
     before = sink.rows()
-    late = [{"ts": 0, "n": -2, "kind": "A", "k": 1, "x": 0}]
-    stream.add(*batches[2:], late, END)
+    late = {"ts": 0, "n": -2, "kind": "A", "k": 1, "x": 0}
+    stream.add(second, [late, *END])
     sink.run(matched(query, stream.frame(), slices=slices))
     assert 0 < len(before) < len(sink.rows())
     assert comparable(sink.rows()) == of_table(query, rows)

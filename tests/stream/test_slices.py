@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import eventide as et
@@ -18,9 +19,12 @@ from eventide.plan.spreading import why_not_sliced
 from eventide.runtime.duck import DIALECT
 from eventide.runtime.prepare import CLOCK
 from eventide.runtime.source import Options, StreamSettings
+from eventide.runtime.stream.bucket import Counters, Emitted
 from eventide.runtime.stream.job import Place, StreamJob
+from eventide.runtime.stream.packing import table_of
 from eventide.runtime.stream.placing import slice_numbers, spark_hash
 from eventide.runtime.stream.planning import Projection, Spreading, StreamOptions, event_query
+from eventide.runtime.stream.processor import emitted_frames
 from eventide.runtime.stream.slicing import distribute_stream
 from stream.driving import Run
 from stream.reading import Story, read_stories
@@ -189,6 +193,17 @@ def test_queries_with_and_without_slices_share_a_run() -> None:
     for name in texts:
         assert matches(mixed, name) == matches(run, name)
     assert len(matches(run, "sliced")) > 8
+
+
+def test_what_leaves_a_bucket_is_cut_where_it_is_large_and_counted_once() -> None:
+    emitted = Emitted([("q", pa.table({"n": [number]})) for number in range(5)], Counters(matches=5))
+    whole, cut = (list(emitted_frames(emitted, most_bytes)) for most_bytes in (1 << 20, 300))
+    assert [len(frame) for frame in whole] == [6]
+    assert len(cut) > 2
+    for frames in (whole, cut):
+        tables = [table_of(body) for frame in frames for body in frame["body"] if body is not None]
+        assert [table["n"][0].as_py() for table in tables] == list(range(5))
+        assert [frame["matches"].sum() for frame in frames] == [0] * (len(frames) - 1) + [5]
 
 
 # Restarts ---------------------------------------------------------------------------------------------------------------

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
+    from eventide.runtime.stream.bucket import Emitted
     from eventide.runtime.stream.job import StreamJob
 
 QUERY, BODY = "query", "body"
+BYTES_AT_ONCE = 1 << 26
+"""A micro-batch may put out far more than came in, and a column of Arrow ends at 2 GiB."""
 COUNTERS = tuple(field.name for field in fields(Counters))
 STATE_SCHEMA = st.StructType([st.StructField("state", st.BinaryType())])
 EMITTED_SCHEMA = st.StructType(
@@ -58,12 +61,26 @@ class BucketProcessor(StatefulProcessor):
         counters = emitted.counters
         counters.events, counters.untimed = counted["events"], counted["untimed"]
         self._state.update((bucket.dump(counters),))
-        out: list[tuple[Any, ...]] = [
-            (name, table_bytes(part).to_pybytes(), *([None] * len(COUNTERS))) for name, part in emitted.tables
-        ]
-        out.append((None, None, *(getattr(counters, name) for name in COUNTERS)))
-        frame = pd.DataFrame(out, columns=[QUERY, BODY, *COUNTERS])
-        yield frame.astype(dict.fromkeys(COUNTERS, "Int64"))
+        yield from emitted_frames(emitted)
 
     def close(self) -> None:
         """Nothing is left open."""
+
+
+def emitted_frames(emitted: Emitted, most_bytes: int = BYTES_AT_ONCE) -> Iterator[pd.DataFrame]:
+    """Yield a row for each table that leaves a bucket, in frames of about so many bytes, and at the end one of counters."""
+    out: list[tuple[Any, ...]] = []
+    size = 0
+    for name, part in emitted.tables:
+        body = table_bytes(part).to_pybytes()
+        out.append((name, body, *([None] * len(COUNTERS))))
+        size += len(body)
+        if size >= most_bytes:
+            yield _frame(out)
+            out, size = [], 0
+    out.append((None, None, *(getattr(emitted.counters, name) for name in COUNTERS)))
+    yield _frame(out)
+
+
+def _frame(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=[QUERY, BODY, *COUNTERS]).astype(dict.fromkeys(COUNTERS, "Int64"))
