@@ -293,6 +293,7 @@ def test_what_was_chosen_says_why() -> None:
         (EXPLODING + " LIMIT 3", {}, "LIMIT counts"),
         (EXPLODING + " CONSUME BY PARTITION", {}, "CONSUME BY"),
         (EXPLODING.replace("SELECT", "SELECT NEXT"), {}, "NEXT compares"),
+        (EXPLODING.replace("*", "COUNT(*) AS n") + " GROUP BY END", {}, "all matches together"),
         (EXPLODING, {"output": "early"}, "early output"),
         (EXPLODING, {"overflow": "drop_oldest"}, "drop"),
         ("SELECT * WHERE A ; B WITHIN 5", {"matcher": "disorder"}, "disorder-native"),
