@@ -34,7 +34,7 @@ from eventide.syntax import parse
 
 # The matchers that the conformance suite judges, by the name that forces each of them.
 MATCHERS = {"automaton": SharedDagMatcher, "runs": RunsMatcher, "recompute": RecomputeMatcher}
-# Those that run every query; recomputation is for sequences of events and loops, without NOT at the end.
+# Those that run every query; recomputation is for (some) sequences of events and loops, without NOT at the end.
 GENERAL = ("automaton", "runs")
 
 DIALECT = DuckDialect()

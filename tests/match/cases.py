@@ -45,9 +45,9 @@ CASES = [
     Case("hopping windows", "PATTERN SEQ(A a, B b) WITHIN 6 SLIDE 3", matchers=ALL),
     Case("windows with holes between them", "PATTERN SEQ(A a, B b) WITHIN 3 SLIDE 5", matchers=ALL),
     Case("contiguous steps", "SELECT * WHERE A : B :+ ; C", types="AABBC"),
-    Case("a choice of names", "SELECT * WHERE (A AS x OR A AS y OR B AS x) ; (B AS x OR C AS z)"),
+    Case("a choice of names", "SELECT * WHERE (A AS x OR A AS y OR B AS x) ; (B AS x OR C AS z)", matchers=ALL),
     Case("both in any order", "SELECT * WHERE (A AND B+) ; C WITHIN 6 events"),
-    Case("optional parts", "SELECT * WHERE A? ; B* ; C WITHIN 4 events"),
+    Case("optional parts", "SELECT * WHERE A? ; B* ; C WITHIN 4 events", matchers=ALL),
     Case("bounded rounds of a group", "SELECT * WHERE (A ; B){1,2} ; C"),
     Case("forgotten variables", "SELECT b WHERE A AS a ; B+ AS b ; C WITHIN 6 events", matchers=ALL),
     Case("everything forgotten but one type", "SELECT COUNT(C) WHERE A ; B ; C", types="ABBC", matchers=ALL),
@@ -104,6 +104,9 @@ CASES += [
     Case("a loop at the end", "SELECT * WHERE A AS a ; B+ AS b FILTER a.v >= b.v AND b.v <> 2 PARTITION BY key", types="ABB", matchers=ALL),
     Case("two loops that know each other", "SELECT * WHERE A+ AS a ; B{1,2} AS b FILTER a.v <= b.v AND LAST(a.v) < FIRST(b.v)", types="AAB", matchers=ALL),
     Case("a loop that looks back to its first event", "SELECT * WHERE A{2,} AS a ; C FILTER a.v >= FIRST(a.v) WITHIN 9 events", types="AAAC", matchers=ALL),
+    Case("optional parts with conditions", "SELECT * WHERE A? AS a ; B* AS b ; C? AS c FILTER a.v <= b.v AND b.v <= NEXT(b.v) AND LAST(b.v) > 1 WITHIN 8", matchers=ALL),
+    Case("optional parts between absences", "SELECT b WHERE A+ AS a ; NOT D AS d ; B? AS b ; NOT D ; C FILTER d.v >= a.v PARTITION BY key", types="ABCDAC", matchers=ALL),
+    Case("the first matches with optional parts", "SELECT * WHERE A ; B* ; C? LIMIT 3", exact=False, matchers=ALL),
     Case("absence in a loop's gap", "SELECT * WHERE A+ AS a ; NOT D AS d ; B+ AS b FILTER d.v >= b.v WITHIN 8", types="ABDA", matchers=ALL),
 ]
 EVERYWHERE_CONSUMED = [

@@ -25,6 +25,7 @@ QUERIES = [
     ("SELECT * WHERE A AS a ; B AS b FILTER a.v <= b.v PARTITION BY key CONSUME BY PARTITION", "runs"),
     ("SELECT * WHERE A AS a ; B+ AS b ; C AS c FILTER a.v <= b.v AND b.v <= NEXT(b.v) AND c.v >= FIRST(b.v)", "recompute"),
     ("SELECT * WHERE A+ AS a ; NOT D AS d ; B{1,2} AS b FILTER a.v >= FIRST(a.v) AND a.w <= b.w AND SUM(b.v) < 5 AND d.v > b.v WITHIN 9", "recompute"),
+    ("SELECT b WHERE A? AS a ; NOT D ; B* AS b ; C? FILTER a.v <= b.v AND b.v <= NEXT(b.v) AND COUNT(b) < 3 WITHIN 9", "recompute"),
 ]
 ROW_CLAUSES = [
     "MEASURES COUNT(*) AS n, MIN(v) AS low PATTERN (A B+ C?) DEFINE B AS B.v > PREV(B.v), C AS C.v < PREV(C.v)",

@@ -32,8 +32,8 @@ def small_rooms(monkeypatch):
     monkeypatch.setattr("eventide.match.shared_dag.matcher.FIRST_STATES", 1)
     monkeypatch.setattr("eventide.match.shared_dag.matcher.FIRST_WIDTH", 1)
     monkeypatch.setattr("eventide.match.runs.matcher.FIRST_RUNS", 1)
-    monkeypatch.setattr("eventide.match.recompute.matcher.CHUNK_MATCHES", 1)
-    monkeypatch.setattr("eventide.match.recompute.matcher.MOST_ROW_BYTES", 0)
+    monkeypatch.setattr("eventide.match.recompute.gathering.CHUNK_MATCHES", 1)
+    monkeypatch.setattr("eventide.match.recompute.searching.MOST_ROW_BYTES", 0)
 
 
 @BY_GENERAL
@@ -68,6 +68,8 @@ def test_growing_from_hardly_any_room_changes_nothing(text, matcher):
         "SELECT * WHERE NOT C ; A ; B+ WITHIN 5",
         "SELECT b WHERE A ; B+ AS b ; C",
         "SELECT * WHERE A+ AS a ; B+ AS b FILTER a.v <= b.v AND a.v >= FIRST(a.v) PARTITION BY key",
+        "SELECT * WHERE A? AS a ; B* AS b ; C? AS c FILTER a.v <= b.v AND b.v <= NEXT(b.v) PARTITION BY key",
+        "SELECT b WHERE A* ; B* AS b ; (C OR B)",
     ],
 )
 @pytest.mark.usefixtures("small_rooms")

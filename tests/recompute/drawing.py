@@ -12,6 +12,7 @@ TYPES = "ABCD"
 ORDERS = ("<", "<=", ">", ">=")
 COMPARES = (*ORDERS, "=")
 LOOPS = ("+", "+", "+", "{1,2}", "{2,3}", "{2}", "{2,}", "{1,3}", "{3,}")
+OPTIONAL_LOOPS = ("*", "*", "{0,2}", "{0,3}")
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,12 @@ def draw_query(rng):
     # One type for several steps is what makes candidates overlap.
     among = rng.choice(("A", "AB", "AAB", "ABC"))
     kinds = [rng.choice(among) for _ in range(steps)]
-    parts = [f"{kind}{rng.choice(LOOPS) if step in loops else ''} AS {name}" for step, (kind, name) in enumerate(zip(kinds, names, strict=True))]
+    optional = set(rng.sample(range(steps), min(steps, rng.choices((0, 1, 2, 4), (5, 3, 2, 1))[0])))
+    often = [how_often(rng, looped=step in loops, optional=step in optional) for step in range(steps)]
+    parts = [f"{kind}{times} AS {name}" for kind, times, name in zip(kinds, often, names, strict=True)]
     window = rng.choices(("", " WITHIN {} events", " WITHIN {}", " WITHIN {} SLIDE {}"), (2, 3, 4, 1))[0]
+    if steps > 1 and rng.random() < 0.25:
+        parts = with_group(rng, parts, names, loops)
     pattern, negated = with_absences(rng, parts, edge=bool(window) and rng.random() < 0.4)
     conditions = [draw_condition(rng, names, loops) for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3)))]
     conditions += [rng.choice((f"{name}.v > 1", f"{name}.v >= {rng.choice(names)}.v", f"{name}.s = {rng.choice(names)}.s", f"{name}.v > COUNT({rng.choice(names)})"))
@@ -67,6 +72,22 @@ def draw_query(rng):
     if rng.random() < 0.06:
         text += f" LIMIT {rng.randint(1, 4)}"
     return text, len(loops), "".join(kinds) * 3 + rng.choice(("", "D", "D"))
+
+
+def how_often(rng, *, looped, optional):
+    """Return the quantifier of a step."""
+    if looped:
+        return rng.choice(OPTIONAL_LOOPS if optional else LOOPS)
+    return "?" if optional else ""
+
+
+def with_group(rng, parts, names, loops):
+    """Make one part of two neighbours: a group that may be missing or has a condition of its own, or a choice between them."""
+    at = rng.randrange(len(parts) - 1)
+    one, other = parts[at], parts[at + 1]
+    condition = draw_condition(rng, names[at : at + 2], {step - at for step in loops} & {0, 1})
+    group = rng.choice(("({one} ; {other})?", "({one} ; NOT D ; {other})?", "({one} OR {other})", "(({one} ; {other}) FILTER {condition})"))
+    return [*parts[:at], group.format(one=one, other=other, condition=condition), *parts[at + 2 :]]
 
 
 def with_absences(rng, parts, *, edge):

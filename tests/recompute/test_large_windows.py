@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from eventide.match.recompute import matcher as recompute
+from eventide.match.recompute import searching
 from match.building import matches_of, plan_of, prepare, stream
 
 SLOW = os.environ.get("NUMBA_DISABLE_JIT") == "1"
@@ -20,6 +20,7 @@ QUERIES = [
     "SELECT * WHERE A AS a ; A{2,3} AS b FILTER a.v = b.v AND b.w > FIRST(b.w) WITHIN 130",
     "SELECT * WHERE A{1,2} AS a ; NOT C AS x ; B{1,2} AS b FILTER a.v = b.v AND LAST(a.w) < FIRST(b.w) AND x.v = b.v WITHIN 90 events",
     "SELECT * WHERE A AS a ; NOT C ; B{2} AS b ; C AS c FILTER a.v + b.v = 2 * c.v AND b.w <= NEXT(b.w) AND LAST(b.w) > c.w WITHIN 70 events",
+    "SELECT * WHERE A? AS a ; B{0,2} AS b ; C AS c FILTER a.v = c.v AND b.v = c.v AND b.w < NEXT(b.w) WITHIN 150 events",
 ]
 
 
@@ -38,7 +39,7 @@ def events_of(types, values, seed):
 @pytest.mark.parametrize("text", QUERIES)
 @pytest.mark.parametrize("keyed", [False, True])
 def test_rows_of_several_words_find_what_the_automaton_finds(text, rows, keyed, monkeypatch):
-    monkeypatch.setattr(recompute, "MOST_ROW_BYTES", rows)
+    monkeypatch.setattr(searching, "MOST_ROW_BYTES", rows)
     text = text.replace(" WITHIN", " PARTITION BY key WITHIN") if keyed else text
     events = events_of("aabbc" if "B" in text else "a", 40, len(text))
     plan = plan_of(text, "recompute")

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from eventide.errors import BindError
-from eventide.match.recompute import matcher as recompute
+from eventide.match.recompute import gathering, searching
 from eventide.reference import admissible, find_matches
 from eventide.reference.oracle import Match
 from match.building import Run, plan_of, prepare
@@ -24,8 +24,8 @@ def disagreement(seed, monkeypatch):
         plan = plan_of(drawn.text, "recompute")
     except BindError as error:
         return f"{drawn.text}: {error}" if error.condition == "MATCHER_NOT_SOUND" else "refused"
-    monkeypatch.setattr(recompute, "CHUNK_MATCHES", 1 if drawn.small else 1 << 10)
-    monkeypatch.setattr(recompute, "MOST_ROW_BYTES", drawn.rows)
+    monkeypatch.setattr(gathering, "CHUNK_MATCHES", 1 if drawn.small else 1 << 10)
+    monkeypatch.setattr(searching, "MOST_ROW_BYTES", drawn.rows)
     given = prepare(plan, drawn.events)
     interleaved = drawn.interleaved or plan.query.limit is not None
     given = given.interleaved() if interleaved else given

@@ -253,8 +253,13 @@ class Harvest(ABC):
 
 def larger_found(found: Found, written: int) -> Found:
     """Return the matches written so far with twice the room."""
+    return found_in_room(found, written, 2 * len(found.start), 2 * len(found.row))
+
+
+def found_in_room(found: Found, written: int, matches: int, room: int) -> Found:
+    """Return the matches written so far in room for that many matches and positions."""
     positions = int(found.offset[written])
-    larger = new_found(2 * len(found.start), 2 * len(found.row))
+    larger = new_found(matches, room)
     larger.start[:written] = found.start[:written]
     larger.end[:written] = found.end[:written]
     larger.offset[: written + 1] = found.offset[: written + 1]
@@ -288,9 +293,12 @@ def without_duplicates(
 def kept_found(found: Found, written: int, keep: npt.NDArray[np.uint8]) -> Found:
     """Return the matches to keep."""
     kept = np.flatnonzero(keep)
-    if len(kept) == written:
-        return trimmed_found(found, written)
-    lengths = (found.offset[1 : written + 1] - found.offset[:written])[kept]
+    return trimmed_found(found, written) if len(kept) == written else chosen_found(found, kept)
+
+
+def chosen_found(found: Found, chosen: npt.NDArray[np.int64]) -> Found:
+    """Return some of the matches, in the order in which they are chosen."""
+    lengths = (found.offset[1:] - found.offset[:-1])[chosen]
     offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    positions = np.repeat(found.offset[:written][kept] - offset[:-1], lengths) + np.arange(offset[-1])
-    return Found(found.start[kept], found.end[kept], offset, found.row[positions], found.label[positions])
+    positions = np.repeat(found.offset[:-1][chosen] - offset[:-1], lengths) + np.arange(offset[-1])
+    return Found(found.start[chosen], found.end[chosen], offset, found.row[positions], found.label[positions])

@@ -7,33 +7,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.enumeration import COUNT_LIMIT, FINISHED, FULL, Found, Store, new_accepts, new_found, new_walk
-from eventide.match.harvest import MatchLimit, larger_found, trimmed_found, without_duplicates
+from eventide.match.enumeration import COUNT_LIMIT, FINISHED, FULL, Found
+from eventide.match.harvest import MatchLimit
 from eventide.match.packed import pack_arrays, unpack_arrays
-from eventide.match.recompute.encoding import encode_doubles, encode_integers
-from eventide.match.recompute.frames import Search, new_search
-from eventide.match.recompute.rows import Rows, new_rows
-from eventide.match.recompute.search import search_matches
-from eventide.match.recompute.shape import RecomputeShape, Value, lay_out
-from eventide.match.recompute.window import Window, find_begins, find_forbidden, find_populations, link_forbidden
-from eventide.match.recompute.words import LANES, words_for
+from eventide.match.recompute.gathering import Blocks, Gathered, within_quota
+from eventide.match.recompute.held import HeldEvents, no_events, sort_events
+from eventide.match.recompute.searching import ShapeSearch, ends_match, laid_out, searched_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eventide.match.protocol import EventBatch, MatcherSettings
+    from eventide.match.recompute.shape import RecomputeShape
 
-CHUNK_MATCHES = 1 << 16
-STATE_VERSION = 1
+STATE_VERSION = 2
+FIRST_VERSION = 1
+"""It lacks the number of triggers, which matters to slices alone; no state of a slice was ever kept."""
 LOWEST = int(np.iinfo(np.int64).min)
-MOST_ROW_BYTES = 1 << 26
-"""How large the tables of rows may become; beyond it rows are computed again when they are needed again."""
-
-COLUMNS = ("slot", "mask", "clock", "low", "values", "valid")
 
 
 class RecomputeMatcher:
     """Matches searched among the events of the window whenever one can end (RCEP, kammoun.md 3).
+
+    A pattern is one or several shapes, which differ in the parts that a match has; each is searched by itself. `distinct` says
+    that no two matches show the same.
 
     Between batches it holds events alone. Conditions that compare two events are bit rows: which events of a step fit an event
     of another. Cost: memory linear in the events of the windows; for every trigger the rows of the events that are bound, and
@@ -43,20 +40,16 @@ class RecomputeMatcher:
 
     name = "recompute"
 
-    def __init__(self, settings: MatcherSettings, shape: RecomputeShape) -> None:
+    def __init__(self, settings: MatcherSettings, shapes: tuple[RecomputeShape, ...], *, distinct: bool) -> None:
         self._settings = settings
-        self.shape = shape
-        self._shape, self._wanted = lay_out(shape)
-        steps = shape.steps
-        forbidden = {bit for step in steps for bit in step.forbidden_before} | set(settings.forbidden_bits)
-        later = {step.bit for step in (steps if steps[-1].is_loop else steps[:-1])}
-        self._needed_bits = sum(1 << bit for bit in forbidden | later)
-        self._slot = np.empty(0, np.int32)
-        self._mask = np.empty(0, np.int64)
-        self._clock = np.empty(0, np.int64)
-        self._low = np.empty(0, np.int64)
-        self._values = np.empty((settings.columns, 0), np.int64)
-        self._valid = np.empty((settings.columns, 0), np.uint8)
+        self._shapes = [laid_out(shape) for shape in shapes]
+        self._distinct = distinct
+        ends = {shape.steps[-1].bit for shape in shapes}
+        later = {step.bit for shape in shapes for step in (*shape.steps[:-1], *(s for s in shape.steps[-1:] if s.is_loop))}
+        forbidden = {bit for shape in shapes for step in shape.steps for bit in step.forbidden_before}
+        self._ending_bits = _as_mask(ends)
+        self._needed_bits = _as_mask(later | forbidden | set(settings.forbidden_bits))
+        self._events = no_events(settings.columns)
         self._slot_low = np.full(1, LOWEST, np.int64)
         self._taken = np.zeros(1, np.int64)
         self._current = 0
@@ -67,10 +60,10 @@ class RecomputeMatcher:
 
     def advance(self, batch: EventBatch) -> Iterator[Found]:
         """Take a batch and yield its matches."""
-        begin = len(self._slot)
+        begin = len(self._events.slot)
         self._append(batch)
         home = np.ones(len(batch), bool) if batch.home is None else batch.home.astype(bool)
-        can_end = (self._mask[begin:] >> self.shape.steps[-1].bit) & 1 == 1
+        can_end = self._events.mask[begin:] & self._ending_bits != 0
         ending = np.flatnonzero(can_end & home) + begin
         if self._settings.slices > 1:
             # Each slice takes its share of the triggers.
@@ -82,14 +75,14 @@ class RecomputeMatcher:
 
     def keep(self) -> npt.NDArray[np.int64]:
         """Return the rows that later matches may still name, ascending; all other rows are forgotten."""
-        held = (self._mask & self._needed_bits != 0) & (self._clock >= self._slot_low[self._slot])
+        events = self._events
+        held = (events.mask & self._needed_bits != 0) & (events.clock >= self._slot_low[events.slot])
         if self._current:
             # Sorted input: only the last key goes on, as slot 0 of the next batch.
-            held &= self._slot == self._current
+            held &= events.slot == self._current
         kept = np.flatnonzero(held)
-        self._slot = self._slot[kept] - np.int32(self._current)
-        self._mask, self._clock, self._low = self._mask[kept], self._clock[kept], self._low[kept]
-        self._values, self._valid = self._values[:, kept], self._valid[:, kept]
+        events = events.at(kept)
+        self._events = events._replace(slot=events.slot - np.int32(self._current))
         if self._current:
             self._slot_low = self._slot_low[self._current :].copy()
             self._taken = self._taken[self._current :].copy()
@@ -104,20 +97,20 @@ class RecomputeMatcher:
     def live_slots(self) -> npt.NDArray[np.bool_]:
         """Return which slots hold anything that a match to come may need; to be asked right after `keep`."""
         live = np.zeros(len(self._slot_low), bool)
-        live[self._slot] = True
+        live[self._events.slot] = True
         return live
 
     def compact_slots(self, kept: npt.NDArray[np.int64]) -> None:
         """Forget all slots but these (ascending), which are numbered anew; the others must not be live."""
         renumbered = np.full(len(self._slot_low), -1, np.int32)
         renumbered[kept] = np.arange(len(kept), dtype=np.int32)
-        self._slot = renumbered[self._slot]
+        self._events = self._events._replace(slot=renumbered[self._events.slot])
         self._slot_low = self._slot_low[kept] if len(kept) else np.full(1, LOWEST, np.int64)
         self._taken = self._taken[kept] if len(kept) else np.zeros(1, np.int64)
 
     def kept_values(self, column: int) -> npt.NDArray[np.int64]:
         """Return a value column of the events that are held."""
-        values: npt.NDArray[np.int64] = self._values[column]
+        values: npt.NDArray[np.int64] = self._events.values[column]
         return values
 
     def partial_matches(self) -> int:
@@ -135,37 +128,31 @@ class RecomputeMatcher:
             "slot_low": self._slot_low,
             "taken": self._taken,
             "matches": np.array([self._matches]),
+            "triggers": np.array([self._triggers]),
         }
-        return pack_arrays(arrays | {name: getattr(self, f"_{name}") for name in COLUMNS})
+        return pack_arrays(arrays | self._events._asdict())
 
     def load(self, state: bytes) -> None:
         """Go on from a dumped state."""
         arrays = unpack_arrays(state)
-        if int(arrays["version"][0]) != STATE_VERSION:
-            message = f"state of version {int(arrays['version'][0])} cannot be read, this is version {STATE_VERSION}"
-            raise ValueError(message)
+        version = int(arrays["version"][0])
+        if version not in (FIRST_VERSION, STATE_VERSION):
+            raise ValueError(f"state of version {version} cannot be read, this is version {STATE_VERSION}")
         self._slot_low, self._taken = arrays["slot_low"], arrays["taken"]
         self._matches = int(arrays["matches"][0])
-        for name in COLUMNS:
-            setattr(self, f"_{name}", arrays[name])
+        self._triggers = 0 if version == FIRST_VERSION else int(arrays["triggers"][0])
+        self._events = HeldEvents(*(arrays[name] for name in HeldEvents._fields))
 
     # Taking a batch ---------------------------------------------------------------------------------------------------
 
     def _append(self, batch: EventBatch) -> None:
-        size, columns = len(batch), self._settings.columns
+        size = len(batch)
         slot = np.zeros(size, np.int32) if batch.slot is None else batch.slot.astype(np.int32)
         if batch.restart is not None:
             # Every key of sorted input gets a slot of its own for as long as the batch lasts.
             slot = slot + np.cumsum(batch.restart, dtype=np.int32)
             self._current = int(slot[-1]) if size else 0
-        self._slot = np.concatenate([self._slot, slot])
-        self._mask = np.concatenate([self._mask, batch.mask])
-        self._clock = np.concatenate([self._clock, batch.clock])
-        self._low = np.concatenate([self._low, batch.low])
-        empty = np.zeros((columns, size), np.int64)
-        self._values = np.concatenate([self._values, empty if batch.values is None else batch.values], axis=1)
-        valid = empty.astype(np.uint8) if batch.valid is None else batch.valid
-        self._valid = np.concatenate([self._valid, valid], axis=1)
+        self._events = self._events.with_batch(batch, slot)
         slots = int(slot.max()) + 1 if size else 1
         if slots > len(self._slot_low):
             more = slots - len(self._slot_low)
@@ -174,120 +161,78 @@ class RecomputeMatcher:
         np.maximum.at(self._slot_low, slot, batch.low)
 
     def _search(self, ending: npt.NDArray[np.int64]) -> Iterator[Found]:
-        settings, labelled = self._settings, self._settings.labelled
-        order = np.argsort(self._slot, kind="stable").astype(np.int32)
-        window = self._window(order)
-        places = np.empty(len(order), np.int32)
-        places[order] = np.arange(len(order), dtype=np.int32)
-        triggers = places[ending]
-        if settings.quota is None:
+        by_key = sort_events(self._events)
+        events = searched_events(self._settings, self._events, by_key)
+        limited = self._settings.quota is not None
+        if not limited:
             # Key by key, so that the rows of one key are at hand; LIMIT wants to see the ends in the order of the stream.
-            triggers = np.sort(triggers)
-        most = np.zeros(len(self.shape.steps), np.int64)
-        find_populations(window.begin, window.rank, triggers, most)
-        rows, search = self._rooms(most)
-        walk = new_walk(int(most.sum()) + len(most) + 1)
-        absences = labelled.absences()
-        absences = absences._replace(decided=np.zeros_like(absences.decided))
-        accepts = new_accepts(1, len(settings.forbidden_bits))
-        programs, store = labelled.programs(), self._store(window)
-        quota = COUNT_LIMIT if settings.quota is None or not self.shape.distinct else settings.quota
-        found, written, status = self._new_found(), 0, FULL
+            ending = by_key.row[np.sort(by_key.place[ending])].astype(np.int64)
+        searches = [ShapeSearch(shape, events, ending) for shape in self._shapes if ends_match(shape, events, ending).any()]
+        if self._distinct and (len(searches) == 1 or not limited):
+            for search in searches:
+                yield from self._written_out(search)
+        else:
+            yield from self._gathered(searches, ending)
+
+    def _written_out(self, search: ShapeSearch) -> Iterator[Found]:
+        """Yield the matches of a search as they come."""
+        quota = COUNT_LIMIT if self._settings.quota is None else self._settings.quota
+        gathered, status = Gathered(None), FULL
         while status != FINISHED:
-            view = Found(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
-            status, number = search_matches(
-                self._shape,
-                window,
-                rows,
-                search,
-                triggers,
-                self._low,
-                self._taken,
-                quota,
-                not self.shape.distinct,
-                view,
-                programs,
-                absences,
-                accepts,
-                walk,
-                store,
-            )
-            written += number
+            status, number = search.resume(self._taken, quota, gathered.room())
+            gathered.written += number
             self._count(number)
-            if status == FULL and (not written or not self.shape.distinct):
-                found = larger_found(found, written)
-            elif written:
-                yield self._result(found, written)
-                found, written = self._new_found(), 0
+            if gathered.written:
+                yield gathered.take()
+            elif status == FULL:
+                gathered.more_room()
 
-    def _window(self, order: npt.NDArray[np.int32]) -> Window:
-        steps = self.shape.steps
-        key, mask = self._slot[order].astype(np.int64), self._mask[order]
-        begin = np.empty(len(order), np.int32)
-        find_begins(key, self._clock[order], self._low[order], begin)
-        rank = np.zeros((len(steps), len(order) + 1), np.int32)
-        candidates = []
-        for number, step in enumerate(steps):
-            has = (mask >> step.bit) & 1
-            np.cumsum(has, out=rank[number, 1:])
-            candidates.append(np.flatnonzero(has).astype(np.int32))
-        first = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(places) for places in candidates])])
-        words = words_for(max(len(places) for places in candidates))
-        values = np.zeros((len(self._wanted), words * LANES), np.uint64)
-        valid = np.zeros((len(self._wanted), words * LANES), np.uint8)
-        for number, (number_of_step, value) in enumerate(self._wanted):
-            rows = order[candidates[number_of_step]]
-            values[number, : len(rows)] = _coordinates(self._values[value.column][rows], value)
-            valid[number, : len(rows)] = self._valid[value.column][rows]
-        blocks = values.reshape(len(self._wanted), words, LANES)
-        usable = np.packbits(valid, axis=1, bitorder="little").view(np.uint64)
-        forbidden = np.full((len(steps), len(order) if self._shape.gap_forbids.any() else 0), -1, np.int32)
-        for number, step in enumerate(steps):
-            if step.forbidden_before:
-                find_forbidden(key, mask, np.int64(sum(1 << bit for bit in step.forbidden_before)), number, forbidden)
-        return Window(order, key, begin, rank, first, np.concatenate(candidates), blocks, usable, forbidden)
+    def _gathered(self, searches: list[ShapeSearch], ending: npt.NDArray[np.int64]) -> Iterator[Found]:
+        """Yield the matches of all searches that end at the same events together."""
+        gathered = Gathered(None if self._distinct else self._settings.labelled.visible())
+        quota, slot = self._settings.quota, self._events.slot
+        blocks = Blocks(ending)
+        for block in blocks:
+            wanted = block if quota is None else block[self._taken[slot[block]] < quota]
+            before = gathered.written
+            for search in searches:
+                if search.start(wanted):
+                    self._gather(search, gathered)
+            blocks.learn(gathered.written - before)
+            if quota is not None and gathered.written:
+                yield self._counted(within_quota(gathered.take(), slot, self._taken, quota))
+            elif gathered.half_full:
+                yield self._counted(gathered.take())
+        if gathered.written:
+            yield self._counted(gathered.take())
 
-    def _rooms(self, most: npt.NDArray[np.int64]) -> tuple[Rows, Search]:
-        steps = len(most)
-        widths, places = [], []
-        for origin, target in zip(self._shape.family_from, self._shape.family_to, strict=True):
-            own = int(target if origin < 0 else origin) % steps
-            widths.append(int(most[int(target) % steps] + 1) // 64 + 2)
-            places.append(1 << int(most[own] + 1).bit_length())
-        while 8 * sum(width * count for width, count in zip(widths, places, strict=True)) > MOST_ROW_BYTES and max(places) > 1:
-            largest = max(range(len(places)), key=lambda family: widths[family] * places[family])
-            if places[largest] == 1:
-                break
-            places[largest] //= 2
-        return new_rows(widths, places), new_search(steps, int(most.max()))
+    def _gather(self, search: ShapeSearch, gathered: Gathered) -> None:
+        # The matches of other searches may end before these, so each may fill the quota by itself; equal ones fill it once.
+        quota = self._settings.quota
+        taken = self._taken if quota is None else self._taken.copy()
+        most = COUNT_LIMIT if quota is None or not self._distinct else quota
+        status = FULL
+        while status != FINISHED:
+            status, number = search.resume(taken, most, gathered.room())
+            gathered.written += number
+            if status == FULL:
+                gathered.more_room()
+                if quota is None:
+                    self._allow(self._matches + gathered.written)
 
-    def _store(self, window: Window) -> Store:
-        bits = np.array(self._settings.forbidden_bits, np.int64)
-        previous = np.full((len(bits), len(self._slot)), -1, np.int32)
-        if len(bits):
-            link_forbidden(window.key, window.row, self._mask[window.row], bits, previous)
-        values = np.ascontiguousarray(self._values)
-        return Store(self._clock, self._low, values, values.view(np.float64), np.ascontiguousarray(self._valid), previous)
-
-    def _new_found(self) -> Found:
-        return new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+    def _counted(self, found: Found) -> Found:
+        self._count(len(found.start))
+        return found
 
     def _count(self, number: int) -> None:
         self._matches += number
+        self._allow(self._matches)
+
+    def _allow(self, matches: int) -> None:
         limit = self._settings.max_matches
-        if limit is not None and self._matches > limit:
+        if limit is not None and matches > limit:
             raise MatchLimit(limit)
 
-    def _result(self, found: Found, written: int) -> Found:
-        if self.shape.distinct:
-            return trimmed_found(found, written)
-        return without_duplicates(found, written, self._settings.labelled.visible(), np.ones(written, np.uint8))
 
-
-def _coordinates(values: npt.NDArray[np.int64], value: Value) -> npt.NDArray[np.uint64]:
-    """Return what compares as the values do."""
-    if value.widened:
-        return encode_doubles(values.astype(np.float64))
-    if value.is_double:
-        return encode_doubles(np.ascontiguousarray(values).view(np.float64))
-    return encode_integers(values)
+def _as_mask(bits: set[int]) -> int:
+    return sum(1 << bit for bit in bits)

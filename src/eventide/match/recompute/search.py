@@ -38,9 +38,6 @@ from eventide.match.recompute.judging import gaps_are_clean, residuals_hold, wri
 from eventide.match.recompute.loops import begin_chain, begin_loop, walk_chain
 from eventide.match.recompute.writing import chain_rows, write_chains
 
-PAUSED = 3
-"""Stopped between two triggers, because the result is half full."""
-
 
 @inner_kernel
 def begin_trigger(shape, window, rows, search, trigger):
@@ -123,13 +120,9 @@ def next_single(shape, window, rows, search, frame, step, programs, walk, store,
 
 @kernel
 def search_matches(
-    shape, window, rows, search, triggers, low_of, taken, quota, pausing, found, programs, absences, accepts, walk, store
+    shape, window, rows, search, triggers, low_of, taken, quota, found, programs, absences, accepts, walk, store
 ):
-    """Write the matches of triggers; returns (status, matches written).
-
-    FULL asks for room, PAUSED (only where `pausing`) says that all matches of the triggers so far are written; the call is then
-    repeated.
-    """
+    """Write the matches of triggers; returns (status, matches written). After FULL the call is repeated with more room."""
     state = search.state
     steps = search.base.shape[0]
     last = steps - 1
@@ -142,8 +135,6 @@ def search_matches(
     while True:
         mode, frame = state[MODE], state[FRAME]
         if mode == TRIGGER:
-            if pausing and 2 * number > limit:
-                return PAUSED, number
             if state[NUMBER] == triggers.shape[0]:
                 return FINISHED, number
             trigger = np.int64(triggers[state[NUMBER]])

@@ -102,13 +102,12 @@ class Step:
 
 @dataclass(frozen=True)
 class RecomputeShape:
-    """A sequence of steps with its relations; `distinct` when no two matches show the same."""
+    """A sequence of steps with its relations."""
 
     steps: tuple[Step, ...]
     relations: tuple[Relation, ...] = ()
     chains: tuple[ChainRelation, ...] = ()
     residuals: tuple[Residual, ...] = ()
-    distinct: bool = True
 
 
 class Shape(NamedTuple):
