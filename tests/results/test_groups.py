@@ -11,6 +11,7 @@ import pytest
 
 import eventide as et
 from eventide.errors import EventideWarning
+from eventide.match.aggregates import neighbouring
 
 
 def doubling(size: int) -> et.Events:
@@ -74,6 +75,21 @@ def test_rising_values_are_counted_without_listing_them() -> None:
         counted = et.query("SELECT * WHERE B+ AS b FILTER b.x < NEXT(b.x)").count(events)
     assert row == {"n": str(2**200 - 1), "n_approx": float(2**200 - 1), "top": 199}
     assert counted["matches"].to_pylist() == [str(2**200 - 1)]
+
+
+def test_pairs_of_events_are_judged_once_however_many_passes_the_keys_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A few, more than fit in 64 bits, and more than that: each group of keys has passes of its own, the last one several.
+    sizes = {1: 3, 2: 70, 3: 150, 4: 5}
+    rows = [(at, kind, key, at) for key, size in sizes.items() for at, kind in enumerate(["A", *["B"] * size, "C"])]
+    table = pa.table(dict(zip(("ts", "kind", "k", "x"), map(list, zip(*rows, strict=True)), strict=True)))
+    judged = []
+    judge_all = neighbouring.judge_all
+    monkeypatch.setattr(neighbouring, "judge_all", lambda *given: (judged.append(1), judge_all(*given)))
+    text = "SELECT k, COUNT(*) AS n, MIN(b.x) AS low WHERE A ; B+ AS b ; C FILTER b.x < NEXT(b.x) PARTITION BY k GROUP BY PARTITION"
+    found = et.query(text).match(et.events(table, time="ts", type="kind")).to_pylist()
+    assert {row["k"]: (row["n"], row["low"]) for row in found} == {key: (str(2**size - 1), 1) for key, size in sizes.items()}
+    # The last key is a batch of its own: only the end of the table says that it is complete.
+    assert len(judged) == 2
 
 
 def test_sums_beyond_the_doubles_keep_their_digits() -> None:

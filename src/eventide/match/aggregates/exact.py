@@ -75,9 +75,12 @@ class Propagation(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kept:
-    """The events that can change a partial match; `row` is their place in the batch."""
+    """The events that can change a partial match; `row` is their place in the batch.
+
+    Of some keys alone, `part_of` says of which events these are a part, and which of them they are.
+    """
 
     row: Integers
     symbols: npt.NDArray[np.int32]
@@ -87,6 +90,7 @@ class Kept:
     group: Integers
     values: Integers
     valid: npt.NDArray[np.uint8]
+    part_of: tuple[Kept, Integers] | None = None
 
     def of_keys(self, keys: npt.NDArray[Any]) -> tuple[Kept, Integers]:
         """Return the events of some keys alone, and which of these events they are."""
@@ -103,6 +107,7 @@ class Kept:
             self.group[places],
             self.values[:, places],
             self.valid[:, places],
+            (self, places),
         )
         return kept, places
 

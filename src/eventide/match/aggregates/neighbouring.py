@@ -2,13 +2,15 @@
 
 A partial match is remembered by its automaton state, the label of its last bound event (together a *memory*) and that event.
 An event joins after a look at every event that partial matches end in: quadratic in the events of a window, once for each start
-where a window or a condition on the first event tells starts apart. Which events may follow which is judged before, once a pair.
+where a window or a condition on the first event tells starts apart. Which events may follow which is judged before, once a pair
+and batch: the passes over the same events, and those over some of their keys, share the verdicts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,7 @@ from eventide.match.aggregates.semiring import add, add_extended, clear, is_empt
 from eventide.match.aggregates.sliding import NO_WINDOW
 from eventide.match.jit import inner_kernel, kernel
 from eventide.match.programs import Programs, every_instance_holds, new_scratch
+from eventide.match.recompute.window import find_begins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,6 +213,8 @@ class Neighbouring:
     programs: Callable[[], Programs]
     judging: Callable[[], Judging]
     by_first: bool
+    _judged: WeakKeyDictionary[Kept, Verdicts] = field(default_factory=WeakKeyDictionary)
+    """What was judged of events that are still in use."""
 
     def run(self, symbols: SymbolTable, events: Kept, weights: Weights, ends: npt.NDArray[np.int64]) -> None:
         """Write the vector of the matches that end at each event to `ends`."""
@@ -221,12 +226,23 @@ class Neighbouring:
         width = len(memories.state) * weights.channels
         held, moved = np.empty(held_events * width, np.int64), np.empty(width, np.int64)
         sum_keys(
-            symbols.tables, memories, judging, self._verdicts(judging, events, widths), events.symbols, events.clocks,
+            symbols.tables, memories, judging, self._verdicts(judging, events), events.symbols, events.clocks,
             events.lows, events.offsets, by_start, held, moved, ends, weights,
         )  # fmt: skip
 
-    def _verdicts(self, judging: Judging, events: Kept, widths: npt.NDArray[np.int64]) -> Verdicts:
-        offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(widths)])
+    def _verdicts(self, judging: Judging, events: Kept) -> Verdicts:
+        if events.part_of is not None:
+            whole, places = events.part_of
+            verdicts = self._verdicts(judging, whole)
+            # The events of a key stay together, so the distances of a part are those of the whole.
+            return verdicts._replace(offset=verdicts.offset[places])
+        known = self._judged.get(events)
+        if known is None:
+            known = self._judged[events] = self._judge(judging, events)
+        return known
+
+    def _judge(self, judging: Judging, events: Kept) -> Verdicts:
+        offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(_widths(events))])
         if len(judging.asked) * int(offset[-1]) > MOST_PAIRS:
             raise TooManyPairs(int(offset[-1]))
         allowed = np.zeros((len(judging.asked), int(offset[-1])), np.uint8)
@@ -239,10 +255,10 @@ class Neighbouring:
 
 def _widths(events: Kept) -> npt.NDArray[np.int64]:
     """Return how many events, itself included, the window of each event holds."""
-    widths = np.empty(len(events.row), np.int64)
-    for begin, end in zip(events.offsets[:-1].tolist(), events.offsets[1:].tolist(), strict=True):
-        first = np.searchsorted(events.clocks[begin:end], events.lows[begin:end])
-        widths[begin:end] = np.maximum(np.arange(end - begin) - first, 0) + 1
+    key = np.repeat(np.arange(len(events.offsets) - 1), np.diff(events.offsets))
+    begin = np.empty(len(events.row), np.int32)
+    find_begins(key, events.clocks, events.lows, begin)
+    widths: npt.NDArray[np.int64] = np.maximum(np.arange(len(begin)) - begin, 0) + 1
     return widths
 
 
