@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 
 import eventide as et
-from eventide.runtime.stream.placing import slice_numbers, spark_hash
+from eventide.runtime.stream.placing import place_numbers, spark_hash
 from spark.streaming import FileStream, Sink, comparable, quiet
 from spark.test_streams import END, LATENESS, SCHEMA, cut, given, made_events, matched
 
@@ -79,7 +79,7 @@ def test_another_number_of_slices_on_an_old_checkpoint_is_refused(stream, sink, 
 
 
 def test_tasks_are_named_by_the_hash_of_spark(spark):
-    numbers = [0, 1, 15, *slice_numbers(16, (3,), 4).values()]
+    numbers = [0, 1, 15, *place_numbers(16, (3,), 4).values()]
     hashed = spark.createDataFrame(pa.table({"n": pa.array(numbers, pa.int32())})).select(sf.hash("n")).collect()
     assert [row[0] for row in hashed] == spark_hash(pa.array(numbers).to_numpy()).tolist()
 

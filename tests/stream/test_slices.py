@@ -22,7 +22,7 @@ from eventide.runtime.source import Options, StreamSettings
 from eventide.runtime.stream.bucket import Counters, Emitted
 from eventide.runtime.stream.job import Place, StreamJob
 from eventide.runtime.stream.packing import table_of
-from eventide.runtime.stream.placing import slice_numbers, spark_hash
+from eventide.runtime.stream.placing import place_numbers, spark_hash
 from eventide.runtime.stream.planning import Projection, Spreading, StreamOptions, event_query
 from eventide.runtime.stream.processor import emitted_frames
 from eventide.runtime.stream.slicing import distribute_stream
@@ -228,19 +228,34 @@ def test_slices_make_another_query_of_the_state() -> None:
 
 
 def test_a_bucket_keeps_its_number_whatever_slices_there_are() -> None:
-    places = running(EXPLODING, StreamOptions(buckets=3, slices=4)).job.places()
-    assert [places[number] for number in range(3)] == [Place(0), Place(1), Place(2)]
-    assert len(set(places.values())) == len(places)
+    alone = running(EXPLODING, StreamOptions(buckets=3)).job.places()
+    sliced = running(EXPLODING, StreamOptions(buckets=3, slices=4)).job.places()
+    assert set(alone.values()) == {Place(0), Place(1), Place(2)}
+    assert all(sliced[number] == place for number, place in alone.items())
+    assert len(set(sliced.values())) == len(sliced)
 
 
 @pytest.mark.parametrize("tasks", [2, 3, 4, 8, 12, 16, 24, 32, 36, 64, 200])
 def test_the_slices_of_a_bucket_go_to_different_tasks(tasks: int) -> None:
     slices = min(tasks, 16)
-    numbers = slice_numbers(16, tuple(range(16)), slices)
-    assert len(set(numbers.values())) == 16 * (slices - 1) and min(numbers.values()) >= 16
+    numbers = place_numbers(16, tuple(range(16)), slices)
+    assert len(set(numbers.values())) == len(numbers) == 16 * slices
     for bucket in range(16):
-        own = np.array([bucket, *(numbers[bucket, number] for number in range(1, slices))])
+        own = np.array([numbers[bucket, part] for part in range(slices)])
         assert len(set((spark_hash(own) % tasks).tolist())) == slices
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3, 4, 8, 16, 200])
+@pytest.mark.parametrize("buckets", [1, 4, 16, 48])
+def test_tasks_share_the_buckets_evenly(buckets: int, tasks: int) -> None:
+    numbers = np.array(list(place_numbers(buckets, (), 1).values()))
+    shares = np.bincount(spark_hash(numbers) % tasks, minlength=tasks)
+    assert shares.max() - shares.min() <= 1
+
+
+def test_a_bucket_has_its_number_whatever_others_there_are() -> None:
+    few, many = place_numbers(8, (), 1), place_numbers(16, tuple(range(16)), 5)
+    assert all(many[place] == number for place, number in few.items())
 
 
 # What is chosen, and what is refused ------------------------------------------------------------------------------------

@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from eventide.match.enumeration import COUNT_LIMIT, FINISHED, FULL, Found
 from eventide.match.harvest import MatchLimit
+from eventide.match.held import EventHolder, HeldEvents
 from eventide.match.packed import pack_arrays, unpack_arrays
 from eventide.match.recompute.gathering import Blocks, Gathered, within_quota
-from eventide.match.recompute.held import HeldEvents, no_events, sort_events
 from eventide.match.recompute.searching import ShapeSearch, ends_match, laid_out, searched_events
+from eventide.match.recompute.sorting import sort_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,10 +24,9 @@ if TYPE_CHECKING:
 STATE_VERSION = 2
 FIRST_VERSION = 1
 """It lacks the number of triggers, which matters to slices alone; no state of a slice was ever kept."""
-LOWEST = int(np.iinfo(np.int64).min)
 
 
-class RecomputeMatcher:
+class RecomputeMatcher(EventHolder):
     """Matches searched among the events of the window whenever one can end (RCEP, kammoun.md 3).
 
     A pattern is one or several shapes, which differ in the parts that a match has; each is searched by itself. `distinct` says
@@ -41,6 +41,7 @@ class RecomputeMatcher:
     name = "recompute"
 
     def __init__(self, settings: MatcherSettings, shapes: tuple[RecomputeShape, ...], *, distinct: bool) -> None:
+        super().__init__(settings.columns)
         self._settings = settings
         self._shapes = [laid_out(shape) for shape in shapes]
         self._distinct = distinct
@@ -49,8 +50,6 @@ class RecomputeMatcher:
         forbidden = {bit for shape in shapes for step in shape.steps for bit in step.forbidden_before}
         self._ending_bits = _as_mask(ends)
         self._needed_bits = _as_mask(later | forbidden | set(settings.forbidden_bits))
-        self._events = no_events(settings.columns)
-        self._slot_low = np.full(1, LOWEST, np.int64)
         self._taken = np.zeros(1, np.int64)
         self._current = 0
         self._matches = 0
@@ -61,7 +60,7 @@ class RecomputeMatcher:
     def advance(self, batch: EventBatch) -> Iterator[Found]:
         """Take a batch and yield its matches."""
         begin = len(self._events.slot)
-        self._append(batch)
+        self._take(batch)
         home = np.ones(len(batch), bool) if batch.home is None else batch.home.astype(bool)
         can_end = self._events.mask[begin:] & self._ending_bits != 0
         ending = np.flatnonzero(can_end & home) + begin
@@ -89,37 +88,10 @@ class RecomputeMatcher:
             self._current = 0
         return kept
 
-    def advance_time(self, low: int) -> Iterator[Found]:
-        """Learn that the window of every event to come begins at `low` or later; no match waits for that."""
-        np.maximum(self._slot_low, low, out=self._slot_low)
-        yield from ()
-
-    def live_slots(self) -> npt.NDArray[np.bool_]:
-        """Return which slots hold anything that a match to come may need; to be asked right after `keep`."""
-        live = np.zeros(len(self._slot_low), bool)
-        live[self._events.slot] = True
-        return live
-
     def compact_slots(self, kept: npt.NDArray[np.int64]) -> None:
         """Forget all slots but these (ascending), which are numbered anew; the others must not be live."""
-        renumbered = np.full(len(self._slot_low), -1, np.int32)
-        renumbered[kept] = np.arange(len(kept), dtype=np.int32)
-        self._events = self._events._replace(slot=renumbered[self._events.slot])
-        self._slot_low = self._slot_low[kept] if len(kept) else np.full(1, LOWEST, np.int64)
+        super().compact_slots(kept)
         self._taken = self._taken[kept] if len(kept) else np.zeros(1, np.int64)
-
-    def kept_values(self, column: int) -> npt.NDArray[np.int64]:
-        """Return a value column of the events that are held."""
-        values: npt.NDArray[np.int64] = self._events.values[column]
-        return values
-
-    def partial_matches(self) -> int:
-        """Return 0: there are events and no partial matches."""
-        return 0
-
-    def finish(self) -> Iterator[Found]:
-        """Yield nothing: every match is known when its last event comes."""
-        yield from ()
 
     def dump(self) -> bytes:
         """Return the whole state between two batches: the events that are held."""
@@ -145,19 +117,14 @@ class RecomputeMatcher:
 
     # Taking a batch ---------------------------------------------------------------------------------------------------
 
-    def _append(self, batch: EventBatch) -> None:
-        size = len(batch)
-        slot = np.zeros(size, np.int32) if batch.slot is None else batch.slot.astype(np.int32)
+    def _take(self, batch: EventBatch) -> None:
+        slot = np.zeros(len(batch), np.int32) if batch.slot is None else batch.slot.astype(np.int32)
         if batch.restart is not None:
             # Every key of sorted input gets a slot of its own for as long as the batch lasts.
             slot = slot + np.cumsum(batch.restart, dtype=np.int32)
-            self._current = int(slot[-1]) if size else 0
-        self._events = self._events.with_batch(batch, slot)
-        slots = int(slot.max()) + 1 if size else 1
-        if slots > len(self._slot_low):
-            more = slots - len(self._slot_low)
-            self._slot_low = np.append(self._slot_low, np.full(more, LOWEST, np.int64))
-            self._taken = np.append(self._taken, np.zeros(more, np.int64))
+            self._current = int(slot[-1]) if len(batch) else 0
+        self._append(batch, slot)
+        self._taken = np.append(self._taken, np.zeros(len(self._slot_low) - len(self._taken), np.int64))
         np.maximum.at(self._slot_low, slot, batch.low)
 
     def _search(self, ending: npt.NDArray[np.int64]) -> Iterator[Found]:

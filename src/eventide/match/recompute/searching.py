@@ -17,9 +17,10 @@ from eventide.match.recompute.window import Window, find_forbidden, find_populat
 from eventide.match.recompute.words import LANES, words_for
 
 if TYPE_CHECKING:
+    from eventide.match.held import HeldEvents
     from eventide.match.programs import Programs
     from eventide.match.protocol import MatcherSettings
-    from eventide.match.recompute.held import HeldEvents, SortedEvents
+    from eventide.match.recompute.sorting import SortedEvents
 
 MOST_ROW_BYTES = 1 << 26
 """How large the tables of rows may become; beyond it rows are computed again when they are needed again."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 
-from eventide.match.aggregates.held import HeldEvents
+from eventide.match.aggregates.reached import ReachableEvents
 from eventide.pattern import GroupUnit
 from eventide.plan.results import Groups
 from eventide.plan.ways import Cost
@@ -20,7 +20,7 @@ from eventide.runtime.whole_keys import SHOWN, WholeKeys
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.match.aggregates.held import Reached
+    from eventide.match.aggregates.reached import Reached
     from eventide.match.enumeration import Found
     from eventide.match.protocol import Matcher
     from eventide.plan.labelling import Labelling
@@ -94,20 +94,13 @@ class PropagatedStreamStage(GroupStreamStage):
     def _made(self) -> tuple[Matcher, Labelling]:
         self._aggregator, labelling = make_aggregator(self.plan)
         # It yields events in place of matches; all else is the same.
-        return cast("Matcher", HeldEvents(len(self.plan.values))), labelling
+        return cast("Matcher", ReachableEvents(len(self.plan.values))), labelling
 
     def take_found(self, found: Found, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Add the matches that end at new events."""
         reached = cast("Reached", found)
-        keys = WholeKeys(
-            payload.take(pa.array(reached.rows)),
-            reached.masks,
-            reached.clocks,
-            reached.lows,
-            reached.offsets,
-            reached.values,
-            reached.valid,
-        )
+        events, table = reached.events, payload.take(pa.array(reached.rows))
+        keys = WholeKeys(table, events.mask, events.clock, events.low, reached.offsets, events.values, events.valid)
         self._totals.take_keys(keys, self._aggregator, self.labelling, reached.fresh)
         yield from ()
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from eventide.runtime.stream.engine import CHECK, ID, KEY
 from eventide.runtime.stream.output import FINAL
-from eventide.runtime.stream.placing import slice_numbers
+from eventide.runtime.stream.placing import place_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,14 +123,13 @@ class StreamJob:
 
     def places(self) -> dict[int, Place]:
         """Return all places by the numbers that Spark knows them by; every bucket has one, also where no events go."""
-        places = {number: Place(number) for number in range(self.buckets)}
-        if self.slices > 1:
-            sliced = [
-                bucket for bucket in places if any(group.slices > 1 and group.bucket in (None, bucket) for group in self.groups)
-            ]
-            for home, number in slice_numbers(self.buckets, tuple(sliced), self.slices).items():
-                places[number] = Place(*home)
-        return places
+        sliced = [
+            bucket
+            for bucket in range(self.buckets)
+            if any(group.slices > 1 and group.bucket in (None, bucket) for group in self.groups)
+        ]
+        numbers = place_numbers(self.buckets, tuple(sliced), self.slices)
+        return {number: Place(*home) for home, number in numbers.items()}
 
     def engine(self, query: StreamQuery, place: Place) -> StreamEngine:
         """Return a new engine of a query for a place."""

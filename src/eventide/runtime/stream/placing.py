@@ -1,8 +1,8 @@
-"""Where the slices of a bucket go: to different tasks of Spark, as far as there are enough.
+"""Which numbers buckets and their slices have on Spark, so that its tasks share them evenly.
 
-Spark sends a bucket to the task that a hash of its number names. A bucket keeps its own number, whatever slices there are: so its
-state is always found, and can be refused when it was made for another number of them. The other slices are given numbers whose
-hashes follow that of the bucket one by one.
+Spark sends a number to the task that a hash of it names. Small numbers hashed as they are leave tasks idle: of 16 buckets and 8
+tasks one gets none and another twice its share. So places are given numbers whose hashes follow each other one by one. The number
+of a bucket depends on nothing else: so its state is always found, and can be refused when it was made for other settings.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ _SEED = 42
 
 
 @cache
-def slice_numbers(buckets: int, sliced: tuple[int, ...], slices: int) -> dict[tuple[int, int], int]:
-    """Return a number for every slice but the first of some of the buckets, which have the numbers below `buckets`.
+def place_numbers(buckets: int, sliced: tuple[int, ...], slices: int) -> dict[tuple[int, int], int]:
+    """Return a number for every bucket and slice of it: one slice, or `slices` of some of the buckets.
 
-    >>> sorted(slice_numbers(16, (3,), 3))
-    [(3, 1), (3, 2)]
+    >>> sorted(place_numbers(2, (1,), 3))
+    [(0, 0), (1, 0), (1, 1), (1, 2)]
     """
-    wanted = [(bucket, number) for bucket in sliced for number in range(1, slices)]
-    first = spark_hash(np.array([bucket for bucket, _ in wanted], np.int64))
-    behind = (first + np.array([number for _, number in wanted], np.int64)) % PLACES
+    # The buckets come first, so that each has the same number whatever there is beside it.
+    wanted = [(bucket, 0) for bucket in range(buckets)] + [(bucket, part) for part in range(1, slices) for bucket in sliced]
+    remainders = np.array([bucket + part for bucket, part in wanted], np.int64) % PLACES
+    turns = _turns(remainders)
     room = CANDIDATES
     while True:
-        candidates = np.arange(buckets, buckets + room)
-        remainders = spark_hash(candidates) % PLACES
-        order = np.argsort(remainders, kind="stable")
-        begins = np.searchsorted(remainders[order], np.arange(PLACES + 1))
-        # Several slices may ask for the same remainder; each takes the next number that has it.
-        turn = _turns(behind)
-        if (begins[behind] + turn < begins[behind + 1]).all():
-            return dict(zip(wanted, candidates[order[begins[behind] + turn]].tolist(), strict=True))
+        candidates = np.arange(room)
+        hashes = spark_hash(candidates) % PLACES
+        order = np.argsort(hashes, kind="stable")
+        begins = np.searchsorted(hashes[order], np.arange(PLACES + 1))
+        # Several places may ask for the same remainder; each takes the next number that has it.
+        if (begins[remainders] + turns < begins[remainders + 1]).all():
+            return dict(zip(wanted, candidates[order[begins[remainders] + turns]].tolist(), strict=True))
         room *= 2
 
 
