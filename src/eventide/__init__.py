@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from eventide import builder
-from eventide.api import Events, Query, Statement, events, query, sql, statement
 from eventide.errors import (
     BindError,
     DataError,
@@ -15,13 +13,15 @@ from eventide.errors import (
     LimitError,
     ParseError,
 )
-from eventide.queries import Queries, queries
-from eventide.runtime.cluster.balance import Balance, balance
-from eventide.sources.replay import register_sources, replay
 
 if TYPE_CHECKING:
+    from eventide import builder
+    from eventide.api import Events, Query, Statement, events, query, sql, statement
     from eventide.progress.exporter import PrometheusExporter
     from eventide.progress.printer import ProgressPrinter
+    from eventide.query_sets import Queries, queries
+    from eventide.runtime.cluster.balance import Balance, balance
+    from eventide.sources.replay import register_sources, replay
 
 __version__ = "0.1.0"
 
@@ -50,14 +50,34 @@ __all__ = [
     "statement",
 ]
 
+# Loaded when they are first asked for: Spark's workers import parts of this package, in every process anew, and need no parser.
+_LOADED_LATER = {
+    "eventide.api": ("Events", "Query", "Statement", "events", "query", "sql", "statement"),
+    "eventide.progress.exporter": ("PrometheusExporter",),
+    "eventide.progress.printer": ("ProgressPrinter",),
+    "eventide.query_sets": ("Queries", "queries"),
+    "eventide.runtime.cluster.balance": ("Balance", "balance"),
+    "eventide.sources.replay": ("register_sources", "replay"),
+}
+_MODULES = {name: module for module, names in _LOADED_LATER.items() for name in names}
 # Listeners are classes of PySpark, which is an optional package; without it everything else must still be there.
-_LISTENERS = {"ProgressPrinter": "eventide.progress.printer", "PrometheusExporter": "eventide.progress.exporter"}
+_NEED_SPARK = ("ProgressPrinter", "PrometheusExporter")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LISTENERS:
+    if name == "builder":
+        return import_module("eventide.builder")
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(_LISTENERS[name]), name)
+        found = getattr(import_module(_MODULES[name]), name)
     except ModuleNotFoundError as error:
+        if name not in _NEED_SPARK:
+            raise
         raise ImportError(f"{name} needs PySpark: pip install 'eventide[spark]'") from error
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -20,10 +20,11 @@ its strategy (`:` strict, `~` next), so that every pattern of the model can be w
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
-from lark import Token, Transformer
+from lark import Lark, Token, Transformer
 
 from eventide.errors import ParseError, Span, did_you_mean
 from eventide.pattern.model import (
@@ -72,7 +73,7 @@ def parse_ceql(text: str) -> Query:
     """
     tokens = tokenize(text)
     with errors_in(text, lambda: misspelt_clause(tokens, CLAUSES)):
-        query: Query = run_grammar(_PARSER, prepare_tokens(tokens, text), text)
+        query: Query = run_grammar(_parser(), prepare_tokens(tokens, text), text)
         return finished(replace(query, text=text))
 
 
@@ -240,4 +241,7 @@ def _span(pattern: Pattern | Absence, last: Token) -> Span:
     return Span(pattern.span.start if pattern.span else 0, last.end_pos or 0)
 
 
-_PARSER = load_grammar("ceql.lark", _Builder())
+@cache
+def _parser() -> Lark:
+    # Not at import: workers that run plans read no query.
+    return load_grammar("ceql.lark", _Builder())

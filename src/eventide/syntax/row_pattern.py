@@ -7,10 +7,11 @@ quantifier `* + ? {n} {n,} {,m} {n,m}`, reluctant with a `?` behind it; parts si
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from lark import Token, Transformer
+from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedToken
 
 from eventide.errors import ParseError, Span
@@ -70,7 +71,7 @@ def read_row_pattern(tokens: list[Token], source_text: str, place: Span) -> RowP
     _check_depth(tokens, source_text)
     prepared = _prepare(tokens)
     try:
-        placed: Any = _PARSER.parse(prepared)
+        placed: Any = _parser().parse(prepared)
     except UnexpectedToken as error:
         raise explain_pattern(error.token, prepared, source_text, place) from None
     except ParseError as error:
@@ -215,4 +216,7 @@ def _whole(token: Token) -> int:
     return parse_whole_number(token, "BAD_QUANTIFIER", "A quantifier", _QUANTIFIER_HINT)
 
 
-_PARSER = load_grammar("row_pattern.lark", _Builder())
+@cache
+def _parser() -> Lark:
+    # Not at import: workers that run plans read no query.
+    return load_grammar("row_pattern.lark", _Builder())

@@ -8,9 +8,10 @@ wraps the conditions: `WHERE skip_till_next_match(a, b[]) { ... }`. Without RETU
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
-from lark import Token, Transformer
+from lark import Lark, Token, Transformer
 
 from eventide.errors import ParseError, Span, did_you_mean
 from eventide.pattern.model import (
@@ -80,7 +81,7 @@ def parse_sase(text: str) -> Query:
     """
     tokens = tokenize(text)
     with errors_in(text, lambda: misspelt_clause(tokens, CLAUSES)):
-        parsed: _Parsed = run_grammar(_PARSER, prepare_tokens(tokens, text), text)
+        parsed: _Parsed = run_grammar(_parser(), prepare_tokens(tokens, text), text)
         _check_variables(parsed)
         return finished(_query(parsed, text))
 
@@ -304,4 +305,7 @@ def _read_strategy(token: Token) -> tuple[str, list[Token]]:
     return name.value.lower(), variables
 
 
-_PARSER = load_grammar("sase.lark", _Builder())
+@cache
+def _parser() -> Lark:
+    # Not at import: workers that run plans read no query.
+    return load_grammar("sase.lark", _Builder())
