@@ -8,6 +8,7 @@ PYTHON ?=
 # SPARK=no leaves out the tests that need Java.
 SPARK ?= yes
 # Processes for the tests; those with Spark run behind the others, a file in one process, which has a Spark session of its own.
+# In the order of the files: by their numbers of tests the longest test would come last, alone.
 PROCESSES ?= 2
 # How often make crash kills the streams.
 KILLS ?= 50
@@ -44,7 +45,7 @@ test: $(STAMP)
 else
 test: $(STAMP) java
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not spark and not long"
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "spark and not long"
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "spark and not long"
 	EVENTIDE_CONNECT=yes $(BIN)/python -m pytest tests/spark/test_connect.py
 endif
 
