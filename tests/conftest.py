@@ -78,3 +78,13 @@ def spark() -> Iterator[SparkSession]:
         session = builder.getOrCreate()
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def _session_as_it_was_made(request: pytest.FixtureRequest) -> None:
+    """Undo what tests before left set: the command line gives settings of its own to a session that it joins."""
+    if "spark" in request.fixturenames and not CONNECT:
+        session = request.getfixturevalue("spark")
+        for name, value in SPARK_SETTINGS.items():
+            if name.startswith("spark.sql."):
+                session.conf.set(name, value)

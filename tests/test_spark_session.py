@@ -4,6 +4,10 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+from conftest import SPARK_SETTINGS
+
 
 def test_workers_can_import_eventide(spark):
     def import_on_worker(batches):
@@ -26,6 +30,12 @@ def test_workers_run_this_interpreter(spark):
 
     rows = spark.range(1, numPartitions=1).mapInArrow(interpreter, "path string").collect()
     assert {row.path for row in rows} == {sys.prefix}
+
+
+@pytest.mark.parametrize("partitions", ["3", "5"])
+def test_a_test_does_not_see_what_another_one_set(spark, partitions):
+    assert spark.conf.get("spark.sql.shuffle.partitions") == SPARK_SETTINGS["spark.sql.shuffle.partitions"]
+    spark.conf.set("spark.sql.shuffle.partitions", partitions)
 
 
 def test_the_package_does_not_start_a_jvm_when_it_is_imported():
