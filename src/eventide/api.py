@@ -145,7 +145,9 @@ class Query:
         [1, 1]
         """
         source, plan = self._plan(events, streams, matcher)
-        refuse_stream_settings(source, output, buckets, max_state, overflow)
+        settings = StreamSettings(lateness, output, buckets, max_state, overflow)
+        if not source.streaming:
+            settings.refuse_on_a_table()
         for _, schema in plan.streams:
             bind_lateness(lateness, schema)
         check_way(distribution, slices)
@@ -163,7 +165,6 @@ class Query:
             )
         for warning in plan.warnings if max_matches is None else ():
             warnings.warn(warning, EventideWarning, stacklevel=2)
-        settings = StreamSettings(lateness, output, buckets, max_state, overflow)
         refuse_unsound(plan, distribution, slices)
         return source.match(plan, Options(max_matches, slices, settings, distribution))
 
@@ -282,23 +283,6 @@ class Query:
             ) from None
 
 
-def refuse_stream_settings(
-    source: Source, output: str, buckets: int | None, max_state: int | None, overflow: str = ERROR
-) -> None:
-    """Refuse what means nothing where all events are there; lateness is harmless, so that one call serves both."""
-    if source.streaming or (output == FINAL and buckets is None and max_state is None and overflow == ERROR):
-        return
-    raise _not_a_stream()
-
-
-def _not_a_stream() -> BindError:
-    return BindError(
-        "NOT_A_STREAM",
-        "output, buckets, max_state and overflow are for streaming DataFrames; here all events are known.",
-        hint="Leave them out, or read the events with spark.readStream.",
-    )
-
-
 def query(text: str | QueryModel, language: str | None = None) -> Query:
     """Read a query. Its language (ceql or sase) is found out unless it is given; a query made by the builder is taken as it is.
 
@@ -380,8 +364,8 @@ class Statement:
         settings = StreamSettings(lateness, output, buckets, max_state, overflow)
         streaming = any(getattr(table, "isStreaming", False) for table in tables.values())
         # A view of the catalog may be a stream too.
-        if settings != StreamSettings(lateness) and not streaming and spark is None:
-            raise _not_a_stream()
+        if not streaming and spark is None:
+            settings.refuse_on_a_table()
         return self._bound(spark, tables).run(RowOptions(max_matches, max_steps, settings))
 
     def output_schema(self, *, spark: Any = None, **tables: Any) -> Any:

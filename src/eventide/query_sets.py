@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eventide.api import Query, query, refuse_stream_settings
+from eventide.api import Query, query
 from eventide.errors import BindError, EventideError, EventideWarning
 from eventide.runtime import Options, StreamSettings
 from eventide.runtime.stream.job import ERROR
@@ -65,8 +65,9 @@ class Queries:
         if len(streams) + (events is not None) > 1:
             _refuse_other_streams(plans)
         _refuse_own_columns(plans)
-        refuse_stream_settings(source, output, buckets, max_state, overflow)
         settings = StreamSettings(lateness, output, buckets, max_state, overflow)
+        if not source.streaming:
+            settings.refuse_on_a_table()
         return source.match_all(plans, Options(stream=settings))
 
 

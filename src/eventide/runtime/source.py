@@ -28,6 +28,15 @@ class StreamSettings:
     max_state: int | None = None
     overflow: str = "error"
 
+    def refuse_on_a_table(self) -> None:
+        """Refuse what means nothing where all events are there; lateness is harmless, so that one call serves both."""
+        if self != StreamSettings(self.lateness):
+            raise BindError(
+                "NOT_A_STREAM",
+                "output, buckets, max_state and overflow are for streaming DataFrames; here all events are known.",
+                hint="Leave them out, or read the events with spark.readStream.",
+            )
+
 
 @dataclass(frozen=True)
 class Options:
