@@ -9,7 +9,7 @@ import pytest
 
 import eventide as et
 from eventide.progress.tally import read_progress
-from spark.streaming import FileStream, Sink, comparable, quiet, spark_rows
+from spark.streaming import FileStream, comparable, quiet, spark_rows
 
 pytestmark = pytest.mark.connect
 
@@ -54,15 +54,14 @@ def test_a_clause_finds_over_connect_what_the_embedded_engine_finds(spark, table
     assert spark_rows(et.sql(CLAUSE, events=spark.createDataFrame(table))) == expected != []
 
 
-def test_a_stream_over_connect_gives_the_result_of_a_table_and_its_counters(spark, tmp_path, table, stream):
-    sink = Sink(spark, tmp_path / "sink").run(et.query(QUERY).match(given(stream.frame()), buckets=2))
+def test_a_stream_over_connect_gives_the_result_of_a_table_and_its_counters(table, stream, sink):
+    sink.run(et.query(QUERY).match(given(stream.frame()), buckets=2))
     assert comparable(sink.rows()) == comparable(et.query(QUERY).match(given(table)).to_pylist())
     assert sum(read_progress(progress).counters.get("events", 0) for progress in sink.progress) == table.num_rows
 
 
-def test_a_stream_of_rows_over_connect_goes_on_from_its_checkpoint(spark, tmp_path, table):
+def test_a_stream_of_rows_over_connect_goes_on_from_its_checkpoint(spark, tmp_path, table, sink):
     stream = FileStream(spark, tmp_path / "events", SCHEMA)
-    sink = Sink(spark, tmp_path / "sink")
     for begin, size in ((0, 50), (50, 41)):
         with quiet():
             sink.run(et.sql(CLAUSE, events=stream.add(table.slice(begin, size)).frame(), buckets=2))

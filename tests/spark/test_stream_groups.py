@@ -70,9 +70,9 @@ def rows_of(sink: Sink) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("name", "output"), [("ends", "ordered"), ("windows", "final"), pytest.param("listed", "final", marks=pytest.mark.long)]
 )
-def test_groups_of_a_stream_are_those_of_a_table_also_after_a_stop(spark, tmp_path, name, output):
+def test_groups_of_a_stream_are_those_of_a_table_also_after_a_stop(spark, tmp_path, sink, name, output):
     rows = made_events(len(name))
-    stream, sink = FileStream(spark, tmp_path / "events", SCHEMA), Sink(spark, tmp_path / "sink")
+    stream = FileStream(spark, tmp_path / "events", SCHEMA)
     sink.run(streamed(QUERIES[name], stream.add(rows[:90]), output))
     before = len(sink.rows())
     sink.run(streamed(QUERIES[name], stream.add(rows[90:], ended(rows)), output))
@@ -84,13 +84,13 @@ def test_groups_of_a_stream_are_those_of_a_table_also_after_a_stop(spark, tmp_pa
         assert ends == sorted(ends)
 
 
-def test_groups_and_matches_leave_one_pass_over_a_stream(spark, tmp_path):
+def test_groups_and_matches_leave_one_pass_over_a_stream(spark, tmp_path, sink):
     rows = made_events(5)
     stream = FileStream(spark, tmp_path / "events", SCHEMA).add(rows, ended(rows))
     queries = {"ends": QUERIES["ends"], "plain": "SELECT k, b.x AS x WHERE A : B AS b PARTITION BY k WITHIN 9 seconds"}
     with quiet():
         found = et.queries(queries).match(given(stream.frame()), lateness=f"{LATENESS} seconds", buckets=2)
-    sink = Sink(spark, tmp_path / "sink").run(found)
+    sink.run(found)
     for name, query in queries.items():
         expected = of_table(query, rows)
         columns = [column for column, _ in expected[0]]

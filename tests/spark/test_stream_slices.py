@@ -9,7 +9,7 @@ from pyspark.sql import functions as sf
 
 import eventide as et
 from eventide.runtime.stream.placing import place_numbers, spark_hash
-from spark.streaming import FileStream, Sink, comparable, quiet
+from spark.streaming import FileStream, comparable, quiet
 from spark.test_streams import END, LATENESS, SCHEMA, cut, given, made_events, matched
 
 SLICES = 2
@@ -21,11 +21,6 @@ KEYED = "SELECT k, a.n AS first, SUM(b.x) AS total, c.n AS last WHERE A AS a ; B
 @pytest.fixture
 def stream(spark, tmp_path):
     return FileStream(spark, tmp_path / "events", SCHEMA)
-
-
-@pytest.fixture
-def sink(spark, tmp_path):
-    return Sink(spark, tmp_path / "sink")
 
 
 def of_table(query: str, rows: list[dict]) -> list:

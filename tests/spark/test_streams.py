@@ -114,11 +114,6 @@ def ticks(spark, tmp_path):
     return FileStream(spark, tmp_path / "ticks", TICKS)
 
 
-@pytest.fixture
-def sink(spark, tmp_path):
-    return Sink(spark, tmp_path / "sink")
-
-
 # The same as of a table ----------------------------------------------------------------------------------------------
 
 
