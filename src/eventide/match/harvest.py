@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from eventide.match.shared_dag.nodes import Nodes
 
 CHUNK_MATCHES = 1 << 16
+FIRST_GROUP, LARGEST_GROUP = 256, 1 << 14
+"""How many accepts a selector looks at together: more and more, as long as they have few matches."""
 
 
 class MatchLimit(Exception):  # noqa: N818 - the runtime turns it into an error that a user sees
@@ -118,10 +120,10 @@ class Harvest(ABC):
         size = 0
         walk = self._walk
         step = self._enumerator()
-        begin_of_group = 0
+        begin_of_group, group = 0, FIRST_GROUP
         found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         while accept < count or size > 0:
-            last = self._group_end(begin_of_group, count) if selecting else count
+            last = self._group_end(begin_of_group, group, count) if selecting else count
             found.offset[0] = 0
             written = 0
             while True:
@@ -138,6 +140,7 @@ class Harvest(ABC):
                     break
                 found = larger_found(found, written)
             begin_of_group = last
+            group = max(1, group // 2) if 8 * written > CHUNK_MATCHES else min(LARGEST_GROUP, 4 * group)
             if written:
                 yield self._selected(found, written) if selecting else trimmed_found(found, written)
                 found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
@@ -214,9 +217,9 @@ class Harvest(ABC):
     def _selects(self) -> bool:
         return self._settings.keep is not Keep.ALL or self._settings.deduplicate
 
-    def _group_end(self, begin: int, count: int) -> int:
-        """Return the end of a run of accepts that does not cut the matches of one event apart."""
-        end = min(begin + 256, count)
+    def _group_end(self, begin: int, size: int, count: int) -> int:
+        """Return the end of a run of about so many accepts that does not cut the matches of one event apart."""
+        end = min(begin + size, count)
         rows = self._accepts.row
         while end < count and rows[end] == rows[end - 1]:
             end += 1

@@ -18,7 +18,7 @@ from eventide.runtime.stream.engine import MATCH_HIGH, MATCH_LOW, RESULT_COLUMNS
 from eventide.runtime.stream.output import CHANGE, EARLY, ORDERED, RESULT_ORDER
 from eventide.runtime.stream.packing import table_of
 from eventide.runtime.stream.planning import fingerprint
-from eventide.runtime.stream.processor import BODY, COUNTERS, EMITTED_SCHEMA, QUERY, BucketProcessor
+from eventide.runtime.stream.processor import BODY, COUNTED, COUNTERS, EMITTED_SCHEMA, QUERY, BucketProcessor
 from eventide.runtime.stream.reorder import sorted_rows
 from eventide.runtime.stream.spreading import spread
 
@@ -126,7 +126,8 @@ def _typed(job: StreamJob, schema: st.StructType) -> StreamJob:
 
 
 def _observed(counter: str) -> Column:
-    folded = sf.max(counter) if counter == "watermark" else sf.sum(counter)
+    counted = sf.col(COUNTED)[COUNTERS.index(counter)]
+    folded = sf.max(counted) if counter == "watermark" else sf.sum(counted)
     return folded.alias(counter)
 
 
