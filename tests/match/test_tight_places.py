@@ -237,6 +237,27 @@ def test_more_matches_than_allowed_stop_the_run(matcher):
     assert stopped.value.limit == 8
 
 
+@BY_GENERAL
+@pytest.mark.parametrize("text", ["SELECT MAX * WHERE A ; B+ ; C", "SELECT LAST * WHERE A ; B+ ; C", "SELECT a, c WHERE A AS a ; B+ ; C AS c"])
+def test_what_a_selector_drops_and_what_shows_the_same_does_not_count(text, matcher):
+    plan = plan_of(text, matcher)
+    given = prepare(plan, stream("abbbc"))
+    assert len(matches_of(plan, [given], max_matches=1)) == 1
+    with pytest.raises(MatchLimit):
+        matches_of(plan, [given], max_matches=0)
+
+
+@BY_GENERAL
+def test_candidates_that_explode_behind_one_match_stop_a_capped_run(matcher, monkeypatch):
+    monkeypatch.setattr(harvest, "MOST_CANDIDATES", 64)
+    monkeypatch.setattr(harvest, "CHUNK_MATCHES", 16)
+    plan = plan_of("SELECT MAX * WHERE A ; B+ ; C", matcher)
+    given = prepare(plan, stream("a" + "b" * (8 if matcher == "runs" else 40) + "c"))
+    with pytest.raises(MatchLimit) as stopped:
+        matches_of(plan, [given], max_matches=1)
+    assert stopped.value.candidates
+
+
 @BY_MATCHER
 def test_matches_end_only_where_the_slab_is_at_home(matcher):
     plan = plan_of("SELECT * WHERE A ; B", matcher)

@@ -37,14 +37,17 @@ if TYPE_CHECKING:
 CHUNK_MATCHES = 1 << 16
 FIRST_GROUP, LARGEST_GROUP = 256, 1 << 14
 """How many accepts a selector looks at together: more and more, as long as they have few matches."""
+MOST_CANDIDATES = 1 << 18
+"""Where matches are capped, so are those that a selector compares: the few that it keeps may hide an explosion."""
 
 
 class MatchLimit(Exception):  # noqa: N818 - the runtime turns it into an error that a user sees
-    """More matches than the caller allowed."""
+    """More matches than the caller allowed, or more candidates for them than a capped run may hold."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, candidates: bool = False) -> None:
         super().__init__(limit)
         self.limit = limit
+        self.candidates = candidates
 
 
 class Harvest(ABC):
@@ -130,7 +133,10 @@ class Harvest(ABC):
                 view = self._tail_of(found, written)
                 status, accept, size, number = step(accept, last, size, walk, view)
                 written += number
-                self._count(number)
+                if selecting:
+                    self._allow_candidates(written)
+                else:
+                    self._count(number)
                 if status == FINISHED:
                     break
                 if status == GROW:
@@ -142,7 +148,7 @@ class Harvest(ABC):
             begin_of_group = last
             group = max(1, group // 2) if 8 * written > CHUNK_MATCHES else min(LARGEST_GROUP, 4 * group)
             if written:
-                yield self._selected(found, written) if selecting else trimmed_found(found, written)
+                yield self._counted(self._selected(found, written)) if selecting else trimmed_found(found, written)
                 found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         self._walk = walk
 
@@ -155,9 +161,8 @@ class Harvest(ABC):
         while accept < count:
             found.offset[0] = 0
             status, accept, number = enumerate_preferred(self._nodes, self._accepts, accept, count, found, latest, seen)
-            self._count(number)
             if number:
-                yield self._without_duplicates(found, number)
+                yield self._counted(self._without_duplicates(found, number))
                 found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
             elif status != FINISHED:
                 found = larger_found(found, 0)
@@ -230,6 +235,14 @@ class Harvest(ABC):
         limit = self._settings.max_matches
         if limit is not None and self._matches > limit:
             raise MatchLimit(limit)
+
+    def _counted(self, found: Found) -> Found:
+        self._count(len(found.start))
+        return found
+
+    def _allow_candidates(self, number: int) -> None:
+        if self._settings.max_matches is not None and number > max(MOST_CANDIDATES, self._settings.max_matches):
+            raise MatchLimit(number, candidates=True)
 
     @staticmethod
     def _tail_of(found: Found, written: int) -> Found:

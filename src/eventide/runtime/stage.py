@@ -72,7 +72,7 @@ def limits_explained() -> Iterator[None]:
     except MatchLimit as limit:
         raise LimitError(
             "TOO_MANY_MATCHES",
-            f"The query has more than {limit.limit} matches.",
+            f"The query has more than {limit.limit} {'candidates for its matches' if limit.candidates else 'matches'}.",
             hint="Narrow WITHIN, add LIMIT, raise max_matches, or use count() to learn how many there are.",
         ) from None
 
