@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -33,6 +34,13 @@ LONGEST_DELAY = 1.5
 LOOK_EVERY = 0.02
 PATIENCE = 300
 """Seconds without any progress after which a life has failed."""
+STARVED = "Python worker failed to connect back"
+"""What Spark says when a Python process has not started within ten seconds, which cannot be set; a busy machine is no defect of ours."""
+MOST_STARVED = 3
+
+
+class Starved(Exception):  # noqa: N818 - no error
+    """A life ended by itself because the machine was too busy to start a process."""
 
 
 @dataclass
@@ -42,6 +50,8 @@ class Figures:
     kills: int = 0
     inside: int = 0
     """Kills in the middle of a micro-batch of one of the streams."""
+    starved: int = 0
+    """Lives that ended by themselves because the machine was too busy to start a process."""
     batches: int = 0
     events: int = 0
     rows: dict[str, int] = field(default_factory=dict)
@@ -50,7 +60,7 @@ class Figures:
     def __str__(self) -> str:
         found = ", ".join(f"{number} rows of the {name}" for name, number in self.rows.items())
         return (
-            f"{self.kills} kills ({self.inside} inside a micro-batch) over {self.batches} micro-batches and {self.events} events "
+            f"{self.kills} kills ({self.inside} inside a micro-batch; {self.starved} lives starved) over {self.batches} micro-batches and {self.events} events "
             f"in {self.seconds:.0f} s; {found}; nothing lost, nothing twice"
         )
 
@@ -91,8 +101,11 @@ class Lives:
         rows = [row for file in self._written for row in file]
         self._files[len(self._written)] = [last_event(rows)]
         self._write(len(self._written) + 1)
-        process = self._start()
-        self._wait(process, lambda: False)
+        ended = False
+        while not ended:
+            with suppress(Starved):
+                self._wait(self._start(), lambda: False)
+                ended = True
 
     def check(self) -> None:
         """Compare with the result of a table."""
@@ -137,11 +150,14 @@ class Lives:
                 seen, since = done, time.monotonic()
             if time.monotonic() - since > PATIENCE:
                 kill_session(process)
-                raise AssertionError(f"nothing happens any more\n{self._log()}")
+                raise AssertionError(f"nothing happens any more\n{self._log()[-4000:]}")
             time.sleep(LOOK_EVERY)
         if process.poll():
             kill_session(process)
-            raise AssertionError(f"the streams stopped by themselves\n{self._log()}")
+            if STARVED in self._log() and self.figures.starved < MOST_STARVED:
+                self.figures.starved += 1
+                raise Starved
+            raise AssertionError(f"the streams stopped by themselves\n{self._log()[-4000:]}")
 
     def _done(self, log: str) -> int:
         """Return how many micro-batches the stream that is ahead has begun (offsets) or done (commits)."""
@@ -152,7 +168,7 @@ class Lives:
         return max((int(path.name) + 1 for path in written if path.name.isdigit()), default=0)
 
     def _log(self) -> str:
-        return (self._folder / "log.txt").read_text(encoding="utf-8", errors="replace")[-4000:]
+        return (self._folder / "log.txt").read_text(encoding="utf-8", errors="replace")
 
 
 def kill_session(process: subprocess.Popen[bytes]) -> bool:
@@ -188,7 +204,8 @@ def crash(folder: Path, kills: int, seed: int) -> Figures:
     begin = time.monotonic()
     lives = Lives(folder, seed, files=(kills + 2) * (MOST_FILES_BEFORE_A_KILL + 4) + FILES_OF_A_LIFE)
     while lives.figures.kills < kills:
-        lives.kill_one()
+        with suppress(Starved):
+            lives.kill_one()
         if os.environ.get("EVENTIDE_CRASH_TALK"):
             print(f"{lives.figures.kills} kills, {lives.done} micro-batches", file=sys.__stderr__, flush=True)
     lives.live_on()
