@@ -44,6 +44,11 @@ SPARK_SETTINGS = {
     "spark.sql.execution.arrow.pyspark.fallback.enabled": "false",
     # Small batches, so that tests of a few rows cross batch edges.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
+    # On a local disk the usual one starts some thirty processes (readlink, chmod) in every micro-batch: a sixth of a second each. The
+    # streams that are killed (tests/crash) have it.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
     # A worker that stays has its kernels loaded; a new one per task would pay for that each time.
     "spark.python.worker.reuse": "true",
     "spark.driver.memory": "1g",

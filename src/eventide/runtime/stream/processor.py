@@ -7,7 +7,6 @@ from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from pyspark.sql import types as st
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
@@ -18,6 +17,7 @@ from eventide.runtime.stream.spreading import gathered
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import pandas as pd
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
     from eventide.runtime.stream.bucket import Emitted
@@ -92,4 +92,6 @@ def emitted_frames(emitted: Emitted, most_bytes: int = BYTES_AT_ONCE) -> Iterato
 
 
 def _frame(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    import pandas as pd  # noqa: PLC0415 - the process that names the state has no frames
+
     return pd.DataFrame(rows, columns=EMITTED_SCHEMA.names, dtype=object)
