@@ -31,11 +31,12 @@ def seconds(text: str, events: et.Events, repeat: int = 5) -> float:
     return best
 
 
-def loop(size: int, seed: int = 1) -> et.Events:
-    """Return A, then so many B, then C, with values that go up and down."""
+def loop(size: int, seed: int = 1, *, rising: bool = False) -> et.Events:
+    """Return A, then so many B, then C, with values that go up and down, or never down."""
     rng = np.random.default_rng(seed)
     kinds = ["A", *["B"] * size, "C"]
-    table = {"ts": range(len(kinds)), "kind": kinds, "x": rng.integers(-50, 50, len(kinds)), "y": rng.random(len(kinds))}
+    values = rng.integers(-50, 50, len(kinds))
+    table = {"ts": range(len(kinds)), "kind": kinds, "x": np.sort(values) if rising else values, "y": rng.random(len(kinds))}
     return et.events(pa.table(table), time="ts", type="kind")
 
 
@@ -49,7 +50,7 @@ def stream(size: int, seed: int = 2) -> et.Events:
 
 def aggregates(events: int = 200_000) -> list[Figure]:
     """Measure GROUP BY, ORDER BY and SAMPLE; ratios are within this run."""
-    return [*_sizes(), *_windows(events), *_neighbours(max(400, events // 100)), *_chosen()]
+    return [*_sizes(), *_windows(events), *_neighbours(max(400, events // 100)), *_chosen(), *_near_chosen()]
 
 
 def _sizes() -> list[Figure]:
@@ -120,3 +121,24 @@ def _chosen() -> list[Figure]:
         Figure("aggregates, the best ten of 10^60 matches", 1000 * seconds(best, large), "ms", ""),
         Figure("aggregates, ten drawn of 10^60 matches", 1000 * seconds(sample, large), "ms", ""),
     ]
+
+
+def _near_chosen() -> list[Figure]:
+    """The same where neighbours are compared; the values never fall, so that the matches are as many."""
+    small, large = loop(LISTED_EVENTS, rising=True), loop(200, rising=True)
+    pattern = "WHERE A AS a ; B+ AS b ; C FILTER {}"
+    best = f"SELECT SUM(b.x) AS s {pattern} ORDER BY SUM(b.x) DESC LIMIT 10"
+    sample = f"SELECT SUM(b.x) AS s {pattern} SAMPLE 10 SEED 1"
+    listed = seconds(f"SELECT SUM(b.x) AS s {pattern}".format("b.x <= NEXT(b.x)"), small, repeat=1)
+    figures = []
+    beside = f"listing 2^{LISTED_EVENTS} matches beside"
+    for condition, name in (("b.x <= NEXT(b.x)", "neighbours"), ("b.x >= a.x", "the first event")):
+        best_small, sample_small = (seconds(text.format(condition), small) for text in (best, sample))
+        best_large, sample_large = (seconds(text.format(condition), large) for text in (best, sample))
+        figures += [
+            Figure(f"aggregates, {name}, {beside} the best ten", listed / best_small, "ratio", ""),
+            Figure(f"aggregates, {name}, {beside} a sample", listed / sample_small, "ratio", ""),
+            Figure(f"aggregates, {name}, the best ten of 10^60 matches", 1000 * best_large, "ms", ""),
+            Figure(f"aggregates, {name}, ten drawn of 10^60 matches", 1000 * sample_large, "ms", ""),
+        ]
+    return figures

@@ -82,14 +82,21 @@ def find(trial: Trial, rows: list[Row], way: Way) -> pa.Table:
 
 
 def _cutting(seed: int) -> type[MatchStage]:
-    rng = Random(seed)
-    sizes = rng.choice(((1,), (2,), (3,), (7,), (1, 2, 3, 7, 20)))
+    pieces = cutter(seed)
 
     class CutStage(MatchStage):
         """Runs over the prepared events in small pieces."""
 
         def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return super().run(pieces(batches))
+
+    return CutStage
+
+
+def cutter(seed: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return what cuts prepared events into small pieces."""
+    rng = Random(seed)
+    sizes = rng.choice(((1,), (2,), (3,), (7,), (1, 2, 3, 7, 20)))
 
     def pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -99,7 +106,7 @@ def _cutting(seed: int) -> type[MatchStage]:
                 yield batch.slice(begin, size)
                 begin += size
 
-    return CutStage
+    return pieces
 
 
 class Expected:

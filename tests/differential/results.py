@@ -8,9 +8,10 @@ from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import eventide as et
-from differential.checking import Expected, events_of, make_events
+from differential.checking import Expected, cutter, events_of, make_events
 from differential.patterns import bound_variables, several_events
 from differential.queries import SECOND, Trial, make_trial, simpler
 from differential.streams import EPOCH
@@ -31,15 +32,18 @@ from eventide.pattern.printing import to_ceql
 from eventide.plan.ways import Cost
 from eventide.reference import group_rows, score
 from eventide.reference.output import starred_variables
+from eventide.runtime.chosen import chosen_stage
 from eventide.syntax.expressions import parse_condition, parse_expression
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
 
     import pyarrow as pa
 
     from eventide.pattern import Pattern, Query
     from eventide.reference import Match
+    from eventide.runtime.chosen import ChosenStage
 
 Row = dict[str, Any]
 
@@ -236,8 +240,6 @@ def _smaller(trial: Trial, rows: list[Row], wrong: str) -> str:
     return "\n".join((*lines, wrong))
 
 
-
-
 def make_best_trial(rng: Random) -> Trial:
     """Return a random query with ORDER BY and LIMIT."""
     trial = make_plain_trial(rng)
@@ -307,3 +309,41 @@ def check_sample(rng: Random, trial: Trial, streams: int) -> Cost:
     assert len(identities) == len(produced) == min(size, number), to_ceql(query)
     assert identities <= {(match.key, *match.identity()) for match in expected.matches}, to_ceql(query)
     return cost_of(trial, rows)
+
+
+def make_near(rng: Random, make: Callable[[Random], Trial]) -> Trial:
+    """Return a random query of a kind whose conditions relate neighbours, so that no match is listed."""
+    while True:
+        trial = make(rng)
+        if cost_of(trial, make_events(rng, trial, 1)) is Cost.POLYNOMIAL:
+            return trial
+
+
+def check_sample_again(rng: Random, trial: Trial, streams: int) -> Cost:
+    """Check a sample, and that it stays the same however the events are cut, and in whatever order the keys come."""
+    rows = make_events(rng, trial, streams)
+    query = replace(trial.query, sample=Sample(rng.choice((1, 3, 8)), rng.randrange(1 << 20)))
+    drawn = _texts(run_quietly(query, events_of(trial, rows, lambda table: table)))
+    with mock.patch("eventide.runtime.local.chosen_stage", _cutting_stage(rng.randrange(1 << 20))):
+        assert drawn == _texts(run_quietly(query, events_of(trial, rows, lambda table: table))), to_ceql(query)
+    if trial.by_case:
+        # Inside a key the order of arrival stays.
+        moved = sorted(rows, key=lambda row: -row["case_id"])
+        assert drawn == _texts(run_quietly(query, events_of(trial, moved, lambda table: table))), to_ceql(query)
+    return cost_of(trial, rows)
+
+
+def _texts(table: pa.Table) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+def _cutting_stage(seed: int) -> Callable[..., ChosenStage]:
+    pieces = cutter(seed)
+
+    def make(*arguments: Any) -> ChosenStage:
+        stage = chosen_stage(*arguments)
+        run = stage.run
+        stage.run = lambda batches: run(pieces(batches))  # type: ignore[method-assign]
+        return stage
+
+    return make

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,10 @@ from differential.results import (
     check_best,
     check_groups,
     check_sample,
+    check_sample_again,
     make_best_trial,
     make_group_trial,
+    make_near,
     make_plain_trial,
 )
 from eventide.pattern import Consumption
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 BATCHES = 5
 QUERIES = 40
+NEAR_QUERIES = 15
 STREAMS_OF_A_TABLE = 20
 SHARED_STREAMS = 4
 
@@ -61,9 +65,27 @@ def test_a_sample_holds_matches_once_each_and_as_many_as_asked_for(seed: int) ->
     assert run_batch(seed, QUERIES, make_plain_trial, check_sample)[Cost.LINEAR] > 0
 
 
+@pytest.mark.parametrize("seed", range(BATCHES))
+def test_neighbours_are_remembered_on_the_way_back_to_the_best_matches(seed: int) -> None:
+    run_batch(seed, NEAR_QUERIES, partial(make_near, make=make_best_trial), check_best)
+
+
+@pytest.mark.parametrize("seed", range(BATCHES))
+def test_neighbours_are_remembered_on_the_way_back_to_drawn_matches(seed: int) -> None:
+    run_batch(seed, NEAR_QUERIES, partial(make_near, make=make_plain_trial), check_sample)
+
+
+@pytest.mark.parametrize("seed", range(BATCHES))
+def test_a_sample_does_not_depend_on_batches_and_the_order_of_keys(seed: int) -> None:
+    run_batch(seed, 3, partial(make_near, make=make_plain_trial), check_sample_again)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1200))
 def test_groups_agree_with_the_listed_matches_on_many_more(seed: int) -> None:
     run_batch(seed, QUERIES, make_group_trial, check_groups)
     run_batch(seed, QUERIES, make_best_trial, check_best)
     run_batch(seed, QUERIES, make_plain_trial, check_sample)
+    for check in (check_sample, check_sample_again):
+        run_batch(seed, QUERIES, partial(make_near, make=make_plain_trial), check)
+    run_batch(seed, QUERIES, partial(make_near, make=make_best_trial), check_best)

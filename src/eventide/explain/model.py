@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 LOCAL = "local"
 CORRELATED = "correlated"
 OPAQUE = "opaque"
+PAIR_BY_PAIR = "the events of a window are compared pair by pair, once for each start where starts must be told apart"
 
 
 @dataclass(frozen=True)
@@ -254,20 +255,26 @@ def _results(plan: Plan) -> tuple[str, ...]:
         lines = [describe_unit(plan.results)]
         lines.append(listed if way.cost is Cost.ENUMERATION else f"{way.cost.value}: {way.reason}; no match is listed")
         if way.cost is Cost.POLYNOMIAL:
-            lines.append("the events of a window are compared pair by pair, once for each start where starts must be told apart")
+            lines.append(PAIR_BY_PAIR)
         lines.append("exact: whole numbers of 64 bits where they suffice, else remainders by as many 31-bit primes as needed")
         lines.append(describe_leaving(plan.results))
         return tuple(lines)
-    linear = way.cost is Cost.LINEAR
-    # Neighbours are remembered for totals, not for single matches.
-    if not linear and way.cost is Cost.POLYNOMIAL:
-        listed = "enumeration: conditions between events decide which paths are matches"
+    propagated = way.cost is not Cost.ENUMERATION
+    lines = []
     if isinstance(plan.results, Best):
         order = "largest" if plan.results.descending else "smallest"
+        lines.append(f"the {plan.results.limit} matches with the {order} score")
         walk = "k-best: the best score of every end is propagated, then walked back from the best ends; no other match is listed"
-        return (f"the {plan.results.limit} matches with the {order} score", walk if linear else f"{listed}; the best are kept")
-    draw = "path sampling: matches are numbered by exact path counts, drawn by number and walked back; no other match is listed"
-    return (f"{plan.results.size} matches drawn at random", draw if linear else f"{listed}; the lowest random ranks are kept")
+        lines.append(walk if propagated else f"{listed}; the best are kept")
+    else:
+        lines.append(f"{plan.results.size} matches drawn at random")
+        draw = "path sampling: matches are numbered by exact path counts, drawn by number, walked back; no other match is listed"
+        lines.append(draw if propagated else f"{listed}; the lowest random ranks are kept")
+    if propagated:
+        lines.append(f"{way.cost.value}: {way.reason}")
+    if way.cost is Cost.POLYNOMIAL:
+        lines.append(PAIR_BY_PAIR)
+    return tuple(lines)
 
 
 def _columns(plan: Plan) -> list[ColumnView]:

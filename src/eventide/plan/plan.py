@@ -255,15 +255,9 @@ def make_plan(
 
 def _result_warnings(plan: Plan) -> tuple[str, ...]:
     """Return a warning where a result over all matches needs every match, before it runs."""
-    if not isinstance(plan.results, Groups):
-        # The best matches and samples are drawn from path counts, which know nothing of the events before.
-        slow = plan.way().cost is not Cost.LINEAR
-        asked = "ORDER BY" if isinstance(plan.results, Best) else "SAMPLE"
-    else:
-        slow = plan.way().cost is Cost.ENUMERATION
-        asked = "GROUP BY"
-    if not slow:
+    if plan.way().cost is not Cost.ENUMERATION:
         return ()
+    asked = "GROUP BY" if isinstance(plan.results, Groups) else "ORDER BY" if isinstance(plan.results, Best) else "SAMPLE"
     return (f"{asked} enumerates every match here, because {plan.way().reason}.", *plan.warnings)
 
 

@@ -63,7 +63,7 @@ class ChosenStage(WholeKeysStage):
     """Yields matches with their ranks; among them all that can be in the result."""
 
     def __init__(self, plan: Plan, layout: Layout, options: StageOptions | None = None) -> None:
-        super().__init__(plan, layout, options, propagated=plan.way().cost is Cost.LINEAR)
+        super().__init__(plan, layout, options, propagated=plan.way().cost is not Cost.ENUMERATION)
         if self.propagated:
             self._aggregator, self.labelling = make_aggregator(plan)
         self._lowest = np.zeros(0)

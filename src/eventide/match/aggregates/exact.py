@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.aggregates.semiring import LEAST, NO_VALUE, ROUGH, SUM, Weights
+from eventide.match.aggregates.semiring import LEAST, NO_VALUE, NOTHING, ROUGH, SUM, Weights
 from eventide.match.aggregates.sliding import NO_WINDOW, sum_keys
 from eventide.match.counting import PRIME_BITS, SAFE_BITS, primes
 from eventide.match.tables import SymbolTable
@@ -126,7 +126,7 @@ class Aggregator:
 
     def __init__(self, source: TransitionSource, bits: int, propagation: Propagation | None = None) -> None:
         self.symbols = SymbolTable(source, bits)
-        self._propagation = propagation or Sliding()
+        self.propagation: Propagation = propagation or Sliding()
 
     def totals(
         self,
@@ -190,12 +190,13 @@ class Aggregator:
 
     def rough(self, kept: Kept) -> npt.NDArray[np.float64]:
         """Return about how many matches end at each event; above 0 exactly where there are some."""
-        nothing = Weights(ROUGH, 0, 1, np.zeros((0, 0), np.int64), np.zeros((0, 0), np.uint8))
-        return self.propagate(kept, nothing).view(np.float64)[:, 0]
+        return self.propagate(kept, NOTHING._replace(kind=ROUGH)).view(np.float64)[:, 0]
 
     def matches_of_ends(self, kept: Kept) -> list[int]:
         """Return exactly how many matches end at each event."""
-        alone = replace(kept, group=np.arange(len(kept.row), dtype=np.int64))
+        places = np.arange(len(kept.row), dtype=np.int64)
+        # As a part, so that what was judged of the events holds for it.
+        alone = replace(kept, group=places, part_of=(kept, places))
         matches = [0] * len(kept.row)
         self._add_exact(alone, self.rough(kept), [], np.zeros((0, 1), np.uint8), matches, [])
         return matches
@@ -203,7 +204,7 @@ class Aggregator:
     def propagate(self, kept: Kept, weights: Weights) -> Integers:
         """Return the vector of the matches that end at each event."""
         ends = np.empty(len(kept.row) * weights.channels, np.int64)
-        self._propagation.run(self.symbols, kept, weights, ends)
+        self.propagation.run(self.symbols, kept, weights, ends)
         return ends.reshape(-1, weights.channels)
 
     def _bits_needed(

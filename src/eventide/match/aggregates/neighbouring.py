@@ -218,17 +218,22 @@ class Neighbouring:
 
     def run(self, symbols: SymbolTable, events: Kept, weights: Weights, ends: npt.NDArray[np.int64]) -> None:
         """Write the vector of the matches that end at each event to `ends`."""
-        symbols.close()
-        judging, memories = self.judging(), _memories(symbols)
+        memories, judging, verdicts = self.settled(symbols, events)
         by_start = self.by_first or bool((events.lows != NO_WINDOW).any())
         widths = _widths(events)
         held_events = int((widths if by_start else np.diff(events.offsets)).max(initial=0)) + 1
         width = len(memories.state) * weights.channels
         held, moved = np.empty(held_events * width, np.int64), np.empty(width, np.int64)
         sum_keys(
-            symbols.tables, memories, judging, self._verdicts(judging, events), events.symbols, events.clocks,
+            symbols.tables, memories, judging, verdicts, events.symbols, events.clocks,
             events.lows, events.offsets, by_start, held, moved, ends, weights,
         )  # fmt: skip
+
+    def settled(self, symbols: SymbolTable, events: Kept) -> tuple[Memories, Judging, Verdicts]:
+        """Return what tells partial matches of some events apart, and what may join them."""
+        symbols.close()
+        judging = self.judging()
+        return _memories(symbols), judging, self._verdicts(judging, events)
 
     def _verdicts(self, judging: Judging, events: Kept) -> Verdicts:
         if events.part_of is not None:

@@ -1,36 +1,35 @@
 """Single matches out of all of them, by walking back from their end through what was propagated: the best ones, or the n-th one.
 
-Both walks need the partial matches of every state after every event of the window: their number, or the weight of the best.
+Both walks need what is known of the partial matches after every event of the window: their number, or the weight of the best. How
+these are told apart is the matter of a trellis.
 """
 
 from __future__ import annotations
 
 import heapq
 from bisect import bisect_right
-from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.aggregates.semiring import BEST, NO_MATCH, SUM, Weights
-from eventide.match.aggregates.sliding import NO_WINDOW, unfold
-from eventide.match.counting import SAFE_BITS
+from eventide.match.aggregates.neighbour_paths import NeighbourPaths
+from eventide.match.aggregates.neighbouring import Neighbouring
+from eventide.match.aggregates.semiring import BEST, NO_MATCH, Weights
+from eventide.match.aggregates.state_paths import StatePaths
+from eventide.match.aggregates.trellis import BEGIN, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from eventide.match.aggregates.exact import Aggregator, Kept
+    from eventide.match.aggregates.trellis import Paths, Span, Trellis
 
-NOTHING = Weights(SUM, 0, 1, np.zeros((0, 0), np.int64), np.zeros((0, 0), np.uint8))
-
-
-class Step(NamedTuple):
-    """One way to come to a state: from `state` (0 begins the match) by binding the event with `label` (0 binds nothing)."""
-
-    state: int
-    label: int
+MOST_REMEMBERED = 1 << 18
+"""Steps that are remembered: an event has many neighbours, and the walks from an end pass the same nodes."""
+_END = -2
+"""The node of a walk that has not begun."""
 
 
 class Match(NamedTuple):
@@ -41,73 +40,39 @@ class Match(NamedTuple):
     bound: tuple[tuple[int, int], ...]
 
 
-@dataclass
-class Backward:
-    """The moves of the automaton, read from their targets."""
-
-    aggregator: Aggregator
-    _into: dict[int, list[list[Step]]] = field(default_factory=dict)
-    _ending: dict[int, list[Step]] = field(default_factory=dict)
-
-    def into(self, symbol: int, state: int) -> list[Step]:
-        """Return all ways to come to a state by an event with the symbol."""
-        known = self._into.get(symbol)
-        if known is None:
-            known = self._into[symbol] = self._read(symbol)
-        return known[state]
-
-    def ending(self, symbol: int) -> list[Step]:
-        """Return all ways to complete a match by an event with the symbol."""
-        if symbol not in self._ending:
-            self.into(symbol, 0)
-        return self._ending[symbol]
-
-    def _read(self, symbol: int) -> list[list[Step]]:
-        tables = self.aggregator.symbols.tables
-        states = self.aggregator.symbols.close()
-        into: list[list[Step]] = [[] for _ in range(states)]
-        ending = self._ending[symbol] = []
-        for state in range(states):
-            first = int(tables.first[state, symbol])
-            for move in range(first, first + int(tables.moves[state, symbol])):
-                step = Step(state, int(tables.label[move]))
-                if tables.target[move] >= 0:
-                    into[int(tables.target[move])].append(step)
-                if tables.accepting[move]:
-                    ending.append(step)
-            if tables.unmarked[state, symbol] >= 0:
-                into[int(tables.unmarked[state, symbol])].append(Step(state, 0))
-            if tables.unmarked_accepting[state, symbol]:
-                ending.append(Step(state, 0))
-        return into
+def paths_of(aggregator: Aggregator, kept: Kept) -> Paths:
+    """Return what makes the trellises of some events, as their vectors are carried."""
+    if isinstance(aggregator.propagation, Neighbouring):
+        return NeighbourPaths(aggregator.propagation, aggregator.symbols, kept)
+    return StatePaths(aggregator.symbols, kept)
 
 
-class Windows:
-    """The events of keys, and where the window of an end begins."""
+class _Remembered:
+    """Steps by their node, all forgotten when they become too many."""
 
-    def __init__(self, kept: Kept) -> None:
-        self.kept = kept
-        self.symbols = kept.symbols.tolist()
+    def __init__(self) -> None:
+        self._known: dict[Any, Steps] = {}
+        self._size = 0
 
-    def first(self, end: int) -> int:
-        """Return the first event that a match which ends there may begin at."""
-        key = int(np.searchsorted(self.kept.offsets, end, side="right")) - 1
-        begin = int(self.kept.offsets[key])
-        if self.kept.lows[end] == NO_WINDOW:
-            return begin
-        return begin + int(np.searchsorted(self.kept.clocks[begin : end + 1], self.kept.lows[end]))
+    def get(self, node: Any) -> Steps | None:
+        return self._known.get(node)
+
+    def put(self, node: Any, steps: Steps) -> Steps:
+        self._size += len(steps.nodes)
+        if self._size > MOST_REMEMBERED:
+            self._known, self._size = {}, len(steps.nodes)
+        self._known[node] = steps
+        return steps
 
 
 class Numbered:
     """All matches of some ends, numbered; gives the one that has a number."""
 
     def __init__(self, aggregator: Aggregator, kept: Kept, matches: list[int]) -> None:
-        self._aggregator = aggregator
-        self._backward = Backward(aggregator)
-        self._windows = Windows(kept)
-        self._matches = matches
+        self._paths = paths_of(aggregator, kept)
         self._until = list(accumulate(matches))
-        self._held: tuple[int, int, Any] = (-1, -1, None)
+        self._held: tuple[Span, Trellis] | None = None
+        self._known = _Remembered()
 
     def total(self, begin: int, end: int) -> int:
         """Return how many matches end at the events begin..end."""
@@ -119,139 +84,95 @@ class Numbered:
         number += self._until[begin - 1] if begin else 0
         end = bisect_right(self._until, number)
         number -= self._until[end - 1] if end else 0
-        first = self._windows.first(end)
-        before = self._counts(first, end)
-        step, number = self._chosen(self._backward.ending(self._windows.symbols[end]), before, first, end, number)
-        bound = [(end, step.label)] if step.label else []
-        event = end
-        while step.state:
-            event -= 1
-            steps = self._backward.into(self._windows.symbols[event], step.state)
-            step, number = self._chosen(steps, before, first, event, number)
-            if step.label:
-                bound.append((event, step.label))
+        trellis = self._trellis(end)
+        node, event, bound = trellis.ending(end), end, []
+        while node != BEGIN:
+            steps = self._known.get(node) or self._summed(trellis, node)
+            at = bisect_right(steps.amounts, number)
+            assert at < len(steps.nodes), "a number beyond the matches of an end"
+            number -= steps.amounts[at - 1] if at else 0
+            event = trellis.event(node)
+            if steps.labels[at]:
+                bound.append((event, steps.labels[at]))
+            node = steps.nodes[at]
         return Match(event, end, tuple(reversed(bound)))
 
-    def _chosen(self, steps: list[Step], before: Any, first: int, event: int, number: int) -> tuple[Step, int]:
-        for step in steps:
-            count = 1 if step.state == 0 else before[event - 1 - first][step.state] if event > first else 0
-            if number < count:
-                return step, number
-            number -= count
-        raise AssertionError("a number beyond the matches of an end")
+    def _trellis(self, end: int) -> Trellis:
+        span = self._paths.span(end)
+        if self._held is None or self._held[0] != span:
+            self._held = (span, self._paths.counts(span))
+            self._known = _Remembered()
+        return self._held[1]
 
-    def _counts(self, first: int, end: int) -> Any:
-        """Return how many partial matches each state has after each of the events first..end, begun at one of them."""
-        held_first, held_end, held = self._held
-        if held_first == first and end <= held_end:
-            return held
-        symbols = self._aggregator.symbols
-        states = symbols.close()
-        # A table of the whole key serves all of its ends where no window tells them apart.
-        last = self._last(first, end)
-        # Partial matches that never end may outnumber the matches: at most every event doubles them, by each of its moves.
-        if (last - first) * np.log2(int(symbols.tables.moves.max(initial=0)) + 1) < SAFE_BITS:
-            rows = np.zeros((last - first) * states, np.int64)
-            unfold(symbols.tables, self._windows.kept.symbols, first, last, rows, states, NOTHING)
-            table: Any = rows.reshape(-1, states).tolist()
-        else:
-            table = self._large_counts(first, last, states)
-        self._held = (first, last, table)
-        return table
-
-    def _last(self, first: int, end: int) -> int:
-        kept = self._windows.kept
-        if kept.lows[end] != NO_WINDOW:
-            return end
-        return int(kept.offsets[int(np.searchsorted(kept.offsets, first, side="right"))])
-
-    def _large_counts(self, first: int, last: int, states: int) -> list[list[int]]:
-        table: list[list[int]] = []
-        row = [0] * states
-        for event in range(first, last):
-            symbol = self._windows.symbols[event]
-            row = [
-                sum(1 if step.state == 0 else row[step.state] for step in self._backward.into(symbol, state))
-                for state in range(states)
-            ]
-            table.append(row)
-        return table
+    def _summed(self, trellis: Trellis, node: int) -> Steps:
+        """Return the steps to a node, each with how many partial matches it and those before it stand for."""
+        steps = trellis.steps(node)
+        return self._known.put(node, steps._replace(amounts=list(accumulate(steps.amounts))))
 
 
 class Ranked:
     """The heaviest matches of all, one after the other.
 
     Only ends whose best match is among the first can have one of the first matches. From these the walk goes back by the
-    heaviest step and leaves the others in a queue, with the weight that the best match through them has.
+    heaviest step and leaves the next heaviest in a queue, with the weight that the best match through it has.
     """
 
     def __init__(self, aggregator: Aggregator, kept: Kept, values: npt.NDArray[np.float64], binds: npt.NDArray[np.uint8]) -> None:
         self._aggregator = aggregator
-        self._backward = Backward(aggregator)
-        self._windows = Windows(kept)
+        self._kept = kept
+        self._paths = paths_of(aggregator, kept)
         bits = np.ascontiguousarray(values).view(np.int64)
         self._weights = Weights(BEST, 0, 1, bits, np.ascontiguousarray(binds))
         self._weigh = _weigher(values, binds)
-        self._tables: dict[int, tuple[int, Any]] = {}
+        self._trellises: dict[Span, Trellis] = {}
+        self._known = _Remembered()
 
-    def first(self, count: int, order: npt.NDArray[np.int64]) -> Iterator[tuple[float, Match]]:
-        """Yield the `count` heaviest matches with their weights; of equals those whose end comes first in `order`."""
-        best = self._aggregator.propagate(self._windows.kept, self._weights)[:, 0]
+    def first(self, wanted: int, order: npt.NDArray[np.int64]) -> Iterator[tuple[float, Match]]:
+        """Yield the `wanted` heaviest matches with their weights; of equals those whose end comes first in `order`."""
+        best = self._aggregator.propagate(self._kept, self._weights)[:, 0]
         ends = np.flatnonzero(best != NO_MATCH)
         heaviest = best[ends].view(np.float64)
-        chosen = ends[np.lexsort((order[ends], -heaviest))[:count]]
-        queue: list[tuple[float, int, int, int, int, int, float, tuple[Any, ...] | None]] = []
-        pushed = 0
-        for end in chosen.tolist():
-            weight = float(best[end : end + 1].view(np.float64)[0])
-            # State -1: the end itself is still to be chosen.
-            heapq.heappush(queue, (-weight, int(order[end]), pushed, end, end, -1, 0.0, None))
-            pushed += 1
-        while queue and count > 0:
-            negative, rank, _, end, event, state, gained, bound = heapq.heappop(queue)
-            while state:
-                (_, step, gained), *others = self._options(end, event, state, gained)
-                for weight, other, gained_there in others:
-                    bound_there = ((event, other.label), bound) if other.label else bound
-                    place = event - 1 if other.state else event
-                    heapq.heappush(queue, (-weight, rank, pushed, end, place, other.state, gained_there, bound_there))
-                    pushed += 1
-                bound = ((event, step.label), bound) if step.label else bound
-                state = step.state
-                # State 0 is before the first event: the match begins here.
-                event = event - 1 if state else event
+        chosen = ends[np.lexsort((order[ends], -heaviest))[:wanted]]
+        weights = best[chosen].view(np.float64).tolist()
+        fresh = count()
+        queue: list[tuple[float, int, int, int, int, int, float, tuple[Any, ...] | None]] = [
+            (-weight, int(order[end]), next(fresh), end, _END, 0, 0.0, None)
+            for weight, end in zip(weights, chosen.tolist(), strict=True)
+        ]
+        heapq.heapify(queue)
+        for _ in range(wanted):
+            if not queue:
+                return
+            negative, rank, _, end, node, at, gained, bound = heapq.heappop(queue)
+            span, trellis = self._trellis(end)
+            node, event = trellis.ending(end) if node == _END else node, end
+            while node != BEGIN:
+                event = trellis.event(node)
+                steps = self._known.get((span, node)) or self._known.put((span, node), self._heaviest(trellis, node, wanted))
+                if at + 1 < len(steps.nodes):
+                    other = (-(gained + steps.amounts[at + 1]), rank, next(fresh), end, node, at + 1, gained, bound)
+                    heapq.heappush(queue, other)
+                label = steps.labels[at]
+                if label:
+                    gained += self._weigh(event, label)
+                    bound = ((event, label), bound)
+                node, at = steps.nodes[at], 0
             yield -negative, Match(event, end, _unwound(bound))
-            count -= 1
 
-    def _options(self, end: int, event: int, state: int, gained: float) -> list[tuple[float, Step, float]]:
-        first, before = self._table(end)
-        symbol = self._windows.symbols[event]
-        steps = self._backward.ending(symbol) if state < 0 else self._backward.into(symbol, state)
-        options = []
-        for step in steps:
-            there = gained + (self._weigh(event, step.label) if step.label else 0.0)
-            if step.state == 0:
-                options.append((there, step, there))
-            elif event > first:
-                weight = before[event - 1 - first][step.state]
-                if weight is not None:
-                    options.append((weight + there, step, there))
-        options.sort(key=lambda option: -option[0])
-        return options
+    def _heaviest(self, trellis: Trellis, node: int, wanted: int) -> Steps:
+        """Return the steps to a node with the weights of the best matches up to it, the heaviest first, as many as can matter."""
+        steps, event = trellis.steps(node), trellis.event(node)
+        gained = {label: self._weigh(event, label) if label else 0.0 for label in set(steps.labels)}
+        weights = [amount + gained[label] for amount, label in zip(steps.amounts, steps.labels, strict=True)]
+        places = sorted(range(len(weights)), key=weights.__getitem__, reverse=True)[:wanted]
+        return Steps(*([column[place] for place in places] for column in (steps.nodes, steps.labels, weights)))
 
-    def _table(self, end: int) -> tuple[int, Any]:
-        known = self._tables.get(end)
+    def _trellis(self, end: int) -> tuple[Span, Trellis]:
+        span = self._paths.span(end)
+        known = self._trellises.get(span)
         if known is None:
-            first = self._windows.first(end)
-            states = self._aggregator.symbols.close()
-            rows = np.empty((end - first) * states, np.int64)
-            unfold(
-                self._aggregator.symbols.tables, self._windows.kept.symbols, first, end, rows, states, self._weights
-            )
-            weights = rows.view(np.float64).astype(object)
-            weights[rows == NO_MATCH] = None
-            known = self._tables[end] = (first, weights.reshape(-1, states).tolist())
-        return known
+            known = self._trellises[span] = self._paths.weights(span, self._weights)
+        return span, known
 
 
 def _weigher(values: npt.NDArray[np.float64], binds: npt.NDArray[np.uint8]) -> Callable[[int, int], float]:

@@ -38,6 +38,10 @@ class Weights(NamedTuple):
     binds: npt.NDArray[np.uint8]
 
 
+NOTHING = Weights(SUM, 0, 1, np.zeros((0, 0), np.int64), np.zeros((0, 0), np.uint8))
+"""Counts alone."""
+
+
 @kernel
 def clear(vectors, begin, end, weights):
     """Make the vectors between two places stand for no partial match."""
