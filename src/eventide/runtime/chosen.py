@@ -203,7 +203,7 @@ class DrawnStage(ChosenStage):
         if drawn:
             # By number, so that the matches of an end are looked up together.
             drawn.sort(key=lambda one: one[1:])
-            matches = [numbered.match(begin, number) for _, begin, number in drawn]
+            matches = numbered.matches([(begin, number) for _, begin, number in drawn])
             yield self._rows(matches, kept, keys.table, np.array([rank for rank, _, _ in drawn]))
 
     def take_found(self, found: Found, payload: pa.Table) -> Iterator[pa.RecordBatch]:

@@ -39,6 +39,8 @@ WHOLE = -1
 """In place of a memory: the matches that end at an event."""
 MOST_STARTS = 64
 """Starts of an end whose trellises are held at once."""
+MOST_TOTALS = 1 << 20
+"""Totals of pairs of a start and an end that are held at once."""
 
 
 @kernel
@@ -76,14 +78,27 @@ def unfold(tables, memories, judging, verdicts, symbols, first, last, move, held
 
 
 @kernel
-def sum_starts(tables, memories, judging, verdicts, symbols, starts, moves, end, held, moved, ends, rows, totals, weights):
-    """Write the vector of the matches from each start, by its move, to one end."""
+def sum_starts(
+    tables, memories, judging, verdicts, symbols, starts, moves, reach, asked, begun, offsets, held, moved, ends, rows, totals,
+    weights,
+):  # fmt: skip
+    """Write what the matches from each start by its move bring to each of the asked ends that it reaches.
+
+    The totals of asked end j lie from offsets[j] on, one for each beginning from number begun[j] on.
+    """
+    low = 0
     for number in range(starts.shape[0]):
-        unfold(
-            tables, memories, judging, verdicts, symbols, starts[number], end + 1, moves[number], held, moved, ends, rows, weights
-        )
-        for channel in range(weights.channels):
-            totals[number * weights.channels + channel] = ends[end * weights.channels + channel]
+        start = starts[number]
+        if reach[number] < start:
+            continue
+        last = reach[number] + 1
+        unfold(tables, memories, judging, verdicts, symbols, start, last, moves[number], held, moved, ends, rows, weights)
+        while asked[low] < start:
+            low += 1
+        at = low
+        while at < asked.shape[0] and asked[at] < last:
+            totals[offsets[at] + number - begun[at]] = ends[asked[at]]
+            at += 1
 
 
 @inner_kernel
@@ -221,7 +236,7 @@ class StartTrellis:
         self._starts = starts
         self._known = known
         self._width = width
-        self._size = (end - int(starts.min(initial=end)) + 1) * width
+        self._size = (end - int(starts[0]) + 1) * width
         self._unfolded = unfolded
         self._held: dict[int, NeighbourTrellis] = {}
 
@@ -253,6 +268,19 @@ class StartTrellis:
         return known
 
 
+class Beginnings(NamedTuple):
+    """All ways in which matches of some ends can begin, by event and move, and what is known of those to each end."""
+
+    ends: Integers
+    starts: Integers
+    moves: Integers
+    begun: Integers
+    """[end]: the first beginning inside its window."""
+    offsets: Integers
+    """[end]: where what is known of its beginnings stands, one after the other."""
+    known: Known
+
+
 class NeighbourPaths:
     """Makes trellises of events that have just joined."""
 
@@ -268,6 +296,15 @@ class NeighbourPaths:
         self._ends = np.empty(len(kept.row), np.int64)
         self._nodes = np.empty(0, np.int64)
         self._labels = np.empty(0, np.int64)
+        self._beginnings: dict[int, Beginnings] = {}
+
+    def expect(self, ends: Integers) -> None:
+        """Say from which ends walks will begin: one run from a start then tells what it brings to many of them."""
+        self._expected = np.unique(ends)
+        self._beginnings = {}
+        if self._by_first:
+            self._firsts = np.array([self.span(end).first for end in self._expected.tolist()], np.int64)
+            self._part = np.cumsum(self._expected - self._firsts + 1) // MOST_TOTALS
 
     def span(self, end: int) -> Span:
         """Return the events of the trellis that an end belongs to."""
@@ -303,20 +340,44 @@ class NeighbourPaths:
 
         if not self._by_first:
             return unfolded(span.first, EVERY_START)
-        starts, moves = self._beginnings(span)
-        known = measured(lambda weights: self._totals(starts, moves, span.last, weights))
+        beginnings = self._beginnings_of(span.last, measured)
+        place = int(np.searchsorted(beginnings.ends, span.last))
+        inside = slice(int(beginnings.offsets[place]), int(beginnings.offsets[place + 1]))
+        begun = int(beginnings.begun[place])
+        starts, moves = (column[begun : begun + inside.stop - inside.start] for column in (beginnings.starts, beginnings.moves))
         return StartTrellis(
-            span.last, starts, known, self.memory_count + 1, lambda number: unfolded(int(starts[number]), int(moves[number]))
+            span.last,
+            starts,
+            Known(*(column[inside] for column in beginnings.known)),
+            self.memory_count + 1,
+            lambda number: unfolded(int(starts[number]), int(moves[number])),
         )
 
-    def _beginnings(self, span: Span) -> tuple[Integers, Integers]:
-        """Return the events of a window and its end with every move by which a match can begin there."""
-        symbols = self._kept.symbols[span.first : span.last + 1]
-        moves = self._tables.moves[0, symbols].astype(np.int64) + 1
-        before = np.cumsum(moves) - moves
-        number = np.arange(moves.sum()) - np.repeat(before, moves)
-        taken = np.where(number == 0, UNBOUND, np.repeat(self._tables.first[0, symbols], moves) + number - 1)
-        return np.repeat(np.arange(span.first, span.last + 1), moves), taken.astype(np.int64)
+    def _beginnings_of(self, end: int, measured: Callable[[Run], Known]) -> Beginnings:
+        """Return what is known of the beginnings of an end, and of those that are expected with it."""
+        part = int(self._part[np.searchsorted(self._expected, end)])
+        known = self._beginnings.get(part)
+        if known is None:
+            taken = self._part == part
+            known = self._summed(self._expected[taken], self._firsts[taken], measured)
+            self._beginnings = {part: known}
+        return known
+
+    def _summed(self, ends: Integers, firsts: Integers, measured: Callable[[Run], Known]) -> Beginnings:
+        low = int(firsts[0])
+        symbols = self._kept.symbols[low : int(ends[-1]) + 1]
+        counts = self._tables.moves[0, symbols].astype(np.int64) + 1
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        number = np.arange(before[-1]) - np.repeat(before[:-1], counts)
+        moves = np.where(number == 0, UNBOUND, np.repeat(self._tables.first[0, symbols], counts) + number - 1).astype(np.int64)
+        begun = before[firsts - low]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(before[ends + 1 - low] - begun)])
+        reach = np.full(len(symbols), -1, np.int64)
+        for first, end in zip((firsts - low).tolist(), ends.tolist(), strict=True):
+            reach[first : end + 1 - low] = end
+        starts = np.repeat(np.arange(low, low + len(symbols)), counts)
+        known = measured(lambda weights: self._totals(starts, moves, np.repeat(reach, counts), ends, begun, offsets, weights))
+        return Beginnings(ends, starts, moves, begun, offsets, known)
 
     def _unfolded(self, first: int, last: int, move: int, weights: Weights) -> Integers:
         rows = np.empty((last - first) * self.memory_count, np.int64)
@@ -329,13 +390,22 @@ class NeighbourPaths:
             )  # fmt: skip
         return rows
 
-    def _totals(self, starts: Integers, moves: Integers, end: int, weights: Weights) -> Integers:
-        rows = np.empty((end - int(starts.min(initial=end)) + 1) * self.memory_count, np.int64)
-        held, totals = np.empty_like(rows), np.empty(len(starts), np.int64)
+    def _totals(
+        self,
+        starts: Integers,
+        moves: Integers,
+        reach: Integers,
+        ends: Integers,
+        begun: Integers,
+        offsets: Integers,
+        weights: Weights,
+    ) -> Integers:
+        rows = np.empty(int((reach - starts + 1).max(initial=0)) * self.memory_count, np.int64)
+        held, totals = np.empty_like(rows), np.empty(int(offsets[-1]), np.int64)
         with np.errstate(over="ignore"):
             sum_starts(
-                self._tables, self._memories, self._judging, self._verdicts, self._kept.symbols, starts, moves, end, held,
-                self._moved, self._ends, rows, totals, weights,
+                self._tables, self._memories, self._judging, self._verdicts, self._kept.symbols, starts, moves, reach, ends,
+                begun, offsets, held, self._moved, self._ends, rows, totals, weights,
             )  # fmt: skip
         return totals
 

@@ -79,11 +79,22 @@ class Numbered:
         before = self._until[begin - 1] if begin else 0
         return (self._until[end - 1] if end else 0) - before
 
-    def match(self, begin: int, number: int) -> Match:
-        """Return the match with this number among those that end at `begin` or later."""
+    def matches(self, numbers: list[tuple[int, int]]) -> list[Match]:
+        """Return the matches with these numbers, each given with the event `begin` at which or behind which it ends.
+
+        Numbers in ascending order meet the trellis of an end once.
+        """
+        found = [self._end(begin, number) for begin, number in numbers]
+        self._paths.expect(np.array([end for end, _ in found], np.int64))
+        return [self._walk(end, number) for end, number in found]
+
+    def _end(self, begin: int, number: int) -> tuple[int, int]:
+        """Return the end of a match, and its number among those that end there."""
         number += self._until[begin - 1] if begin else 0
         end = bisect_right(self._until, number)
-        number -= self._until[end - 1] if end else 0
+        return end, number - (self._until[end - 1] if end else 0)
+
+    def _walk(self, end: int, number: int) -> Match:
         trellis = self._trellis(end)
         node, event, bound = trellis.ending(end), end, []
         while node != BEGIN:
@@ -134,6 +145,7 @@ class Ranked:
         heaviest = best[ends].view(np.float64)
         chosen = ends[np.lexsort((order[ends], -heaviest))[:wanted]]
         weights = best[chosen].view(np.float64).tolist()
+        self._paths.expect(chosen)
         fresh = count()
         queue: list[tuple[float, int, int, int, int, int, float, tuple[Any, ...] | None]] = [
             (-weight, int(order[end]), next(fresh), end, _END, 0, 0.0, None)

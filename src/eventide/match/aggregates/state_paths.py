@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from eventide.match.aggregates.semiring import NO_MATCH, NOTHING
 from eventide.match.aggregates.sliding import unfold
@@ -103,6 +104,9 @@ class StatePaths:
         self._backward = Backward(symbols)
         self._kept = kept
         self._symbols = kept.symbols.tolist()
+
+    def expect(self, ends: npt.NDArray[np.int64]) -> None:
+        """Say from which ends walks will begin; it makes no difference here."""
 
     def span(self, end: int) -> Span:
         """Return the events of the trellis that an end belongs to."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from eventide.match.aggregates.sliding import NO_WINDOW
 
@@ -53,6 +54,10 @@ class Trellis(Protocol):
 
 class Paths(Protocol):
     """Makes the trellises of some events."""
+
+    def expect(self, ends: npt.NDArray[np.int64]) -> None:
+        """Say from which ends walks will begin."""
+        ...
 
     def span(self, end: int) -> Span:
         """Return the events of the trellis that an end belongs to; several ends may share it."""
