@@ -23,7 +23,7 @@ QUERIES = (
     "SELECT k, SUM(b.x) AS s, COUNT(b) AS n WHERE B ; B+ AS b PARTITION BY k SAMPLE 5 SEED 3",
     "SELECT k, SUM(b.x) AS s WHERE B AS a ; B+ AS b FILTER b.x <= NEXT(b.x) PARTITION BY k ORDER BY SUM(b.x) - a.x DESC LIMIT 3",
     "SELECT k, SUM(b.x) AS s, COUNT(b) AS n WHERE B+ AS b FILTER b.x <= NEXT(b.x) PARTITION BY k SAMPLE 7 SEED 3",
-    "SELECT k, SUM(b.x) AS s, COUNT(b) AS n WHERE B AS a ; B+ AS b FILTER b.x >= a.x PARTITION BY k WITHIN 40 SAMPLE 5 SEED 3",
+    "SELECT k, a.x AS first, SUM(b.x) AS s WHERE B AS a ; B+ AS b FILTER b.x >= a.x PARTITION BY k WITHIN 60 SAMPLE 5 SEED 3",
 )
 
 
