@@ -108,7 +108,7 @@ def test_samples_of_all_keys_are_uniform(pattern: str, number: int) -> None:
     everything = {repr(row) for row in et.query(f"SELECT * WHERE {pattern} PARTITION BY k WITHIN 99").match(events).to_pylist()}
     assert len(everything) == number
     drawn: Counter[str] = Counter()
-    rounds = 250
+    rounds = 150
     for seed in range(rounds):
         rows = run(f"SELECT * WHERE {pattern} PARTITION BY k SAMPLE 5 SEED {seed}", events)
         assert len({repr(row) for row in rows}) == 5
