@@ -27,6 +27,8 @@ BATCH = 100_000
 BATCHES = 12
 WARM = 4
 """Micro-batches that are not measured: workers start and load their kernels."""
+SIZES = (100_000, 500_000, 1_000_000)
+MICRO_BATCHES = 10
 SEQUENCE = (
     "SELECT k, a.v AS low, c.v AS high WHERE A AS a ; B AS b ; C AS c FILTER a.v < b.v AND b.v < c.v "
     "PARTITION BY k WITHIN {window} milliseconds"
@@ -148,8 +150,11 @@ def latency(spark: SparkSession, folder: Path, rows: int = 200) -> list[Figure]:
     ]
 
 
-def against_flink(rows: int = 2_000_000) -> list[Figure]:
-    """Measure Flink SQL in streaming mode and Spark streaming over the same ticks, 1,000 companies, all warm."""
+def against_flink(rows: int = 4_000_000) -> list[Figure]:
+    """Measure Flink SQL in streaming mode and Spark streaming over the same ticks, 1,000 companies, all warm.
+
+    Flink takes them all; Spark as many as make ten micro-batches, of three sizes.
+    """
     if not PEER_PYTHON.exists():
         sys.exit("Flink is not installed here.\nHint: make bench-flink")
     figures = []
@@ -159,10 +164,10 @@ def against_flink(rows: int = 2_000_000) -> list[Figure]:
         source = folder / "ticks.csv"
         write_csv(table, source)
         flink = run_flink(source, folder)
-        for size in (100_000, 500_000):
+        for size in SIZES:
             cut = folder / f"cut-{size}"
             cut.mkdir()
-            for number, begin in enumerate(range(0, rows, size)):
+            for number, begin in enumerate(range(0, min(rows, MICRO_BATCHES * size), size)):
                 path = cut / f"{number:05}.csv"
                 write_csv(table.slice(begin, size), path)
                 os.utime(path, (number, number))
@@ -194,14 +199,15 @@ def _compare(spark: SparkSession, cut: Path, size: int, flink: dict[str, dict[st
     for workload in SHARED:
         sql = _within(workload.sql(), flink=False)
         name = f"{workload.name}, micro-batches of {size:,}"
-        cold = run(et.sql(sql, ticks=frame), folder / f"cold-{workload.name[:3]}-{size}", 0)
+        if size == SIZES[0]:
+            run(et.sql(sql, ticks=frame), folder / f"cold-{workload.name[:3]}")
         spent = run(et.sql(sql, ticks=frame), folder / f"warm-{workload.name[:3]}-{size}", 1)
-        found = sum(counted["matches"] for counted in cold.counters)
+        found = sum(counted["matches"] for counted in spent.counters)
         theirs = flink[workload.name]
         rows = theirs["rows"]
         figures += [
             Figure(f"{name}: Flink, {int(theirs['matches']):,} matches", rows / theirs["warm"] / 1e3, "k events/s"),
-            Figure(f"{name}: Spark, {found:,} matches certain", size / spent.usual / 1e3, "k events/s"),
+            Figure(f"{name}: Spark, {found:,} matches", size / spent.usual / 1e3, "k events/s"),
             Figure(f"{name}: faster than Flink by", size / spent.usual * theirs["warm"] / rows, "times", ">= 3"),
         ]
     return figures
