@@ -131,8 +131,10 @@ def count_of(words, at, begin, end, enough):
     while True:
         if word == last:
             return count + ones_of(bits & up_to_bit(end - 1))
-        count += ones_of(bits)
-        if count >= enough:
-            return count
+        # Sets that long rows leave are mostly empty.
+        if bits != ZERO:
+            count += ones_of(bits)
+            if count >= enough:
+                return count
         word += 1
         bits = words[at + word]

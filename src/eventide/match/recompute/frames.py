@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from eventide.match.jit import inner_kernel, kernel
 from eventide.match.recompute.bits import copy_bits, count_of, keep_bits
-from eventide.match.recompute.rows import row_of
+from eventide.match.recompute.row_trees import MADE
+from eventide.match.recompute.rows import ask_tree, row_of
 
 ENTER, NEXT, NEXT_HEAD, EMIT, TRIGGER = 0, 1, 2, 3, 4
 MODE, FRAME, FRAMES, NUMBER, CURRENT, PENDING = 0, 1, 2, 3, 4, 5
@@ -122,6 +123,28 @@ def restrict_all(shape, window, rows, search, level, target, event):
         family = shape.bound_family[at]
         if not (search.bound[level] >> (shape.family_to[family] % steps)) & 1:
             restrict(shape, window, rows, search, level, np.int64(family), event)
+
+
+@inner_kernel
+def ask_trees(shape, window, rows, search, level, step, event):
+    """Let trees fill the long rows that binding an event to a step will ask for."""
+    steps = search.base.shape[0]
+    asked = rows.trees.asked
+    if asked[asked.shape[0] - 1, MADE] == 0:
+        return
+    place = place_of(window, step, event)
+    for target in range(step, 3 * steps, steps):
+        for at in range(shape.bound_first[target], shape.bound_first[target + 1]):
+            family = np.int64(shape.bound_family[at])
+            other = shape.family_to[family] % steps
+            if (search.bound[level] >> other) & 1:
+                continue
+            if other < step:
+                begin, end = search.low[0, other], np.int64(window.rank[other, place])
+            else:
+                begin, end = np.int64(window.rank[other, place + 1]), search.high[level, other]
+            if begin < end:
+                ask_tree(shape, rows, window, family, event, begin, end)
 
 
 @inner_kernel

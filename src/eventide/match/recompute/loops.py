@@ -36,7 +36,7 @@ from eventide.match.recompute.frames import (
     set_at,
 )
 from eventide.match.recompute.judging import event_holds, residuals_hold
-from eventide.match.recompute.rows import row_of
+from eventide.match.recompute.rows import ask_tree, row_of
 
 
 @inner_kernel
@@ -158,6 +158,7 @@ def next_in_chain(shape, window, rows, search, frame, step, depth, begin):
 def walk_chain(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges):
     """Go on to the next chain of a loop; returns whether there is one that can be completed."""
     low = search.head[step] if search.head[step] >= 0 else search.low[frame, step]
+    chain = np.int64(shape.chain[step])
     descend = True
     while True:
         depth = search.depth[step]
@@ -178,6 +179,8 @@ def walk_chain(shape, window, rows, search, frame, step, programs, walk, store, 
         search.depth[step] = depth
         search.chosen[step, depth] = event
         descend = not judges or event_holds(shape, window, search, frame, step, programs, walk, store, scratch)
+        if descend and chain >= 0 and search.low[0, step] < event:
+            ask_tree(shape, rows, window, chain, event, search.low[0, step], event)
         if not descend or depth + 1 < shape.minimum[step] or not has_bit(search.inner, inner_at(search, step, HEADS), event):
             continue
         earliest = place_of(window, step, event)

@@ -13,39 +13,36 @@ import numpy.typing as npt
 
 from eventide.match.jit import inner_kernel
 from eventide.match.recompute.bits import ALL_BITS
+from eventide.match.recompute.row_trees import LONG, MADE, PRICE, SPENT, WANTED, RowTrees, filled_from_tree
+from eventide.match.recompute.shape import OPERATOR, OTHER, OWN
 from eventide.match.recompute.words import lanes_where
 from eventide.match.recompute.zorder import ONE, ZERO
 
+FIRST, WIDTH, PLACES, FIRST_PLACE = 0, 1, 2, 3
+OWNER, START, END = 0, 1, 2
+
 
 class Rows(NamedTuple):
-    """The table of rows of every family; `owner` is the event that a row belongs to, `start` and `end` its words."""
+    """The table of rows of every family."""
 
     words: npt.NDArray[np.uint64]
-    first: npt.NDArray[np.int64]
-    """[family]: where its words begin."""
-    width: npt.NDArray[np.int64]
-    places: npt.NDArray[np.int64]
-    """[family]: how many rows there is room for, a power of two."""
-    place_first: npt.NDArray[np.int64]
-    owner: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
-    end: npt.NDArray[np.int64]
+    layout: npt.NDArray[np.int64]
+    """[family, 4]: where its words begin, how many a row has, how many rows there is room for (a power of two), and the first."""
+    held: npt.NDArray[np.int64]
+    """[place, 3]: the event that a row belongs to, its first word and the one behind its last."""
+    trees: RowTrees
 
 
-def new_rows(widths: list[int], places: list[int]) -> Rows:
+def new_rows(widths: list[int], places: list[int], trees: RowTrees) -> Rows:
     """Return empty tables."""
-    sizes = np.array(widths, np.int64) * np.array(places, np.int64)
-    total = int(np.sum(places))
-    return Rows(
-        np.empty(int(sizes.sum()), np.uint64),
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
-        np.array(widths, np.int64),
-        np.array(places, np.int64),
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(np.array(places, np.int64))]),
-        np.full(total, -1, np.int64),
-        np.zeros(total, np.int64),
-        np.zeros(total, np.int64),
-    )
+    layout = np.zeros((len(widths), 4), np.int64)
+    layout[:, WIDTH], layout[:, PLACES] = widths, places
+    sizes = layout[:, WIDTH] * layout[:, PLACES]
+    layout[:, FIRST] = np.cumsum(sizes) - sizes
+    layout[:, FIRST_PLACE] = np.cumsum(layout[:, PLACES]) - layout[:, PLACES]
+    held = np.zeros((sum(places), 3), np.int64)
+    held[:, OWNER] = -1
+    return Rows(np.empty(int(sizes.sum()), np.uint64), layout, held, trees)
 
 
 @inner_kernel
@@ -53,11 +50,11 @@ def row_word(shape, window, family, event, word):
     """Return which of the 64 candidates of a word fit an event by all comparisons of a family."""
     bits = ALL_BITS
     for term in range(shape.term_first[family], shape.term_first[family + 1]):
-        own, other = shape.term_from[term], shape.term_to[term]
+        own, other = shape.terms[term, OWN], shape.terms[term, OTHER]
         if (window.usable[own, event >> 6] >> np.uint64(event & 63)) & ONE == ZERO:
             return ZERO
         bound = window.blocks[own, event >> 6, event & 63]
-        bits &= window.usable[other, word] & lanes_where(shape.term_compare[term], bound, window.blocks, other, word)
+        bits &= window.usable[other, word] & lanes_where(shape.terms[term, OPERATOR], bound, window.blocks, other, word)
         if bits == ZERO:
             break
     return bits
@@ -69,15 +66,47 @@ def row_of(shape, rows, window, family, event, begin, end):
 
     Rows are made of whole words, so that they say something about candidates before begin and after end as well.
     """
-    place = event & (rows.places[family] - 1)
-    entry = rows.place_first[family] + place
+    held = rows.held
+    place = event & (rows.layout[family, PLACES] - 1)
+    entry = rows.layout[family, FIRST_PLACE] + place
     first, last = begin >> 6, ((end - 1) >> 6) + 1
-    if rows.owner[entry] != event or first < rows.start[entry]:
-        rows.owner[entry] = event
-        rows.start[entry] = first
-        rows.end[entry] = first
-    at = rows.first[family] + place * rows.width[family] - rows.start[entry]
-    for word in range(rows.end[entry], last):
-        rows.words[at + word] = row_word(shape, window, family, event, word)
-    rows.end[entry] = max(rows.end[entry], last)
+    if held[entry, OWNER] != event or first < held[entry, START]:
+        held[entry, OWNER] = event
+        held[entry, START] = first
+        held[entry, END] = first
+    at = rows.layout[family, FIRST] + place * rows.layout[family, WIDTH] - held[entry, START]
+    known = held[entry, END]
+    if last > known:
+        asked = rows.trees.asked
+        if last - known >= asked[family, LONG] and asked[family, MADE] == 0:
+            asked[family, SPENT] += last - known
+            if asked[family, SPENT] >= asked[family, PRICE]:
+                asked[asked.shape[0] - 1, WANTED] = family + 1
+        for word in range(known, last):
+            rows.words[at + word] = row_word(shape, window, family, event, word)
+        held[entry, END] = last
     return at
+
+
+@inner_kernel
+def ask_tree(shape, rows, window, family, event, begin, end):
+    """Let the tree of a family, where there is one, fill a long row that `row_of` is about to be asked for.
+
+    Apart from `row_of`, because that is part of most kernels of a search, and each is compiled with all that it calls.
+    """
+    asked, held = rows.trees.asked, rows.held
+    first, last = begin >> 6, ((end - 1) >> 6) + 1
+    if asked[family, MADE] == 0 or last - first < asked[family, LONG]:
+        return
+    place = event & (rows.layout[family, PLACES] - 1)
+    entry = rows.layout[family, FIRST_PLACE] + place
+    known = first
+    if held[entry, OWNER] == event and held[entry, START] <= first:
+        known = held[entry, END]
+        first = held[entry, START]
+    if last - known >= asked[family, LONG]:
+        at = rows.layout[family, FIRST] + place * rows.layout[family, WIDTH] - first
+        if filled_from_tree(shape, window, rows.trees, rows.words, at, family, event, known, last):
+            held[entry, OWNER] = event
+            held[entry, START] = first
+            held[entry, END] = last

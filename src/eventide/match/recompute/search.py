@@ -26,6 +26,7 @@ from eventide.match.recompute.frames import (
     NEXT_HEAD,
     NUMBER,
     TRIGGER,
+    ask_trees,
     bind,
     candidates_of,
     feasible,
@@ -36,7 +37,11 @@ from eventide.match.recompute.frames import (
 )
 from eventide.match.recompute.judging import gaps_are_clean, residuals_hold, write_path
 from eventide.match.recompute.loops import begin_chain, begin_loop, walk_chain
+from eventide.match.recompute.row_trees import WANTED
 from eventide.match.recompute.writing import chain_rows, write_chains
+
+WANTS_TREE = 2
+"""The status of a search that goes on when the tree that its rows want has been made."""
 
 
 @inner_kernel
@@ -64,6 +69,7 @@ def begin_trigger(shape, window, rows, search, trigger):
     search.chosen[last, 0] = own
     # The trigger itself is one of the events that the last step binds, whichever others follow.
     search.bound[0] = np.int64(1) << last
+    ask_trees(shape, window, rows, search, np.int64(0), np.int64(last), own)
     restrict_all(shape, window, rows, search, np.int64(0), np.int64(last), own)
     if shape.loop[last]:
         restrict_all(shape, window, rows, search, np.int64(0), np.int64(2 * steps + last), own)
@@ -106,6 +112,8 @@ def next_single(shape, window, rows, search, frame, step, programs, walk, store,
             return False
         search.chosen[step, 0] = candidate
         place = place_of(window, step, candidate)
+        if frame + 1 < search.state[FRAMES]:
+            ask_trees(shape, window, rows, search, frame, step, candidate)
         if (
             gaps_are_clean(shape, window, search, frame, step, place)
             and (frame + 1 == search.state[FRAMES] or bind(shape, window, rows, search, frame, step, place, place))
@@ -122,8 +130,11 @@ def next_single(shape, window, rows, search, frame, step, programs, walk, store,
 def search_matches(
     shape, window, rows, search, triggers, low_of, taken, quota, found, programs, absences, accepts, walk, store
 ):
-    """Write the matches of triggers; returns (status, matches written). After FULL the call is repeated with more room."""
-    state = search.state
+    """Write the matches of triggers; returns (status, matches written).
+
+    After FULL the call is repeated with more room, after WANTS_TREE with the tree that is wanted.
+    """
+    state, asked = search.state, rows.trees.asked
     steps = search.base.shape[0]
     last = steps - 1
     limit, room = found.start.shape[0], found.row.shape[0]
@@ -137,6 +148,8 @@ def search_matches(
         if mode == TRIGGER:
             if state[NUMBER] == triggers.shape[0]:
                 return FINISHED, number
+            if asked[asked.shape[0] - 1, WANTED] > 0:
+                return WANTS_TREE, number
             trigger = np.int64(triggers[state[NUMBER]])
             state[NUMBER] += 1
             state[CURRENT] = trigger

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from eventide.match.enumeration import Absences, Found, Store, new_accepts, new_walk
 from eventide.match.recompute.encoding import encode_doubles, encode_integers
 from eventide.match.recompute.frames import NUMBER, Search, new_search
+from eventide.match.recompute.row_trees import RowTrees, new_trees, with_wanted_tree
 from eventide.match.recompute.rows import Rows, new_rows
-from eventide.match.recompute.search import search_matches
+from eventide.match.recompute.search import WANTS_TREE, search_matches
 from eventide.match.recompute.shape import RecomputeShape, Shape, Step, Value, lay_out
 from eventide.match.recompute.window import Window, find_forbidden, find_populations, link_forbidden
 from eventide.match.recompute.words import LANES, words_for
@@ -73,7 +74,7 @@ class ShapeSearch:
         most = np.zeros(len(shape.steps), np.int64)
         self.triggers = self._among(ending)
         find_populations(self._window.begin, self._window.rank, self.triggers, most)
-        self._rows, self._search = _rooms(shape.shape, most)
+        self._rows, self._search = _rooms(shape.shape, most, new_trees(shape.shape, self._window, most))
         self._walk = new_walk(int(most.sum()) + len(most) + 1)
         self._accepts = new_accepts(1, len(events.store.previous))
 
@@ -85,6 +86,15 @@ class ShapeSearch:
 
     def resume(self, taken: npt.NDArray[np.int64], quota: int, found: Found) -> tuple[int, int]:
         """Write matches until there is no room or none is left; returns (FULL or FINISHED, matches written)."""
+        status, written = self._resume(taken, quota, found)
+        while status == WANTS_TREE:
+            self._rows = self._rows._replace(trees=with_wanted_tree(self._rows.trees, self._shape.shape, self._window))
+            rest = Found(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
+            status, more = self._resume(taken, quota, rest)
+            written += more
+        return status, written
+
+    def _resume(self, taken: npt.NDArray[np.int64], quota: int, found: Found) -> tuple[int, int]:
         events = self._events
         return search_matches(  # type: ignore[no-any-return]
             self._shape.shape,
@@ -143,7 +153,7 @@ def _window(shape: LaidOut, events: SearchedEvents) -> Window:
     return Window(by_key.row, by_key.key, by_key.begin, rank, first, np.concatenate(candidates), blocks, usable, forbidden)
 
 
-def _rooms(shape: Shape, most: npt.NDArray[np.int64]) -> tuple[Rows, Search]:
+def _rooms(shape: Shape, most: npt.NDArray[np.int64], trees: RowTrees) -> tuple[Rows, Search]:
     steps = len(most)
     widths, places = [], []
     for origin, target in zip(shape.family_from, shape.family_to, strict=True):
@@ -155,7 +165,7 @@ def _rooms(shape: Shape, most: npt.NDArray[np.int64]) -> tuple[Rows, Search]:
         if places[largest] == 1:
             break
         places[largest] //= 2
-    return new_rows(widths, places), new_search(steps, int(most.max()))
+    return new_rows(widths, places, trees), new_search(steps, int(most.max()))
 
 
 def _coordinates(values: npt.NDArray[np.int64], value: Value) -> npt.NDArray[np.uint64]:

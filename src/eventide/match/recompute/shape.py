@@ -13,6 +13,9 @@ from eventide.match.recompute.comparisons import EQUAL, GREATER, GREATER_EQUAL, 
 
 UNBOUNDED = 1 << 30
 
+OWN, OTHER, OPERATOR, DIMENSION = 0, 1, 2, 3
+"""The places of `Shape.terms`."""
+
 
 class Part(IntEnum):
     """Which events of a step a relation is about. For a step of one event all three are that event."""
@@ -127,9 +130,11 @@ class Shape(NamedTuple):
     family_to: npt.NDArray[np.int32]
     term_first: npt.NDArray[np.int32]
     """[family + 1]: where its comparisons begin."""
-    term_from: npt.NDArray[np.int32]
-    term_to: npt.NDArray[np.int32]
-    term_compare: npt.NDArray[np.int32]
+    terms: npt.NDArray[np.int32]
+    """[term, 4]: the column of the event, that of the candidates, how they compare, and the dimension of the latter in a tree.
+
+    One array, because every further one makes all kernels take longer to compile.
+    """
     bound_first: npt.NDArray[np.int32]
     """[target + 1]: where the families that begin at a target begin."""
     bound_family: npt.NDArray[np.int32]
@@ -181,7 +186,7 @@ def lay_out(shape: RecomputeShape) -> tuple[Shape, list[tuple[int, Value]]]:
             term = (late, early, int(MIRRORED[inner.compare]))
         families[place[inner.step]].terms.append(term)
     bound = [[number for number, family in enumerate(families) if family.origin == target] for target in range(3 * steps)]
-    terms = [term for family in families for term in family.terms]
+    terms = [(*term, dimension) for family in families for term, dimension in zip(family.terms, _dimensions(family), strict=True)]
     laid_out = Shape(
         np.array([step.minimum for step in shape.steps], np.int64),
         np.array([UNBOUNDED if step.maximum is None else step.maximum for step in shape.steps], np.int64),
@@ -191,9 +196,7 @@ def lay_out(shape: RecomputeShape) -> tuple[Shape, list[tuple[int, Value]]]:
         np.array([family.origin for family in families], np.int32),
         np.array([family.target for family in families], np.int32),
         _offsets([len(family.terms) for family in families]),
-        np.array([term[0] for term in terms], np.int32),
-        np.array([term[1] for term in terms], np.int32),
-        np.array([term[2] for term in terms], np.int32),
+        np.array(terms, np.int32).reshape(-1, 4),
         _offsets([len(group) for group in bound]),
         np.array([family for group in bound for family in group], np.int32),
         chain,
@@ -208,6 +211,12 @@ def lay_out(shape: RecomputeShape) -> tuple[Shape, list[tuple[int, Value]]]:
 def _target(shape: RecomputeShape, side: Side) -> int:
     part = side.part if shape.steps[side.step].is_loop else Part.ALL
     return int(part) * len(shape.steps) + side.step
+
+
+def _dimensions(family: Family) -> list[int]:
+    """Number the columns of the candidates of a family; 0 is the candidate itself."""
+    columns = list(dict.fromkeys(term[1] for term in family.terms))
+    return [1 + columns.index(term[1]) for term in family.terms]
 
 
 def _offsets(lengths: list[int]) -> npt.NDArray[np.int32]:

@@ -11,7 +11,7 @@ import numpy as np
 from eventide.match.jit import inner_kernel
 from eventide.match.recompute.bits import first_common, first_of, has_bit
 from eventide.match.recompute.frames import CURRENT, HEADS, MOST_LAYERS, PENDING, REACHING, TAILS, inner_at
-from eventide.match.recompute.rows import row_of
+from eventide.match.recompute.rows import PLACES, row_of
 
 
 @inner_kernel
@@ -21,7 +21,7 @@ def chain_rows(shape, window, rows, search, step):
     if family < 0:
         return True
     low, high = search.low[0, step], search.high[0, step]
-    if rows.places[family] < high - low:
+    if rows.layout[family, PLACES] < high - low:
         return False
     if search.chain_for[step] != search.state[CURRENT]:
         search.chain_for[step] = search.state[CURRENT]
