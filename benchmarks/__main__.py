@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import aggregates, cluster, disorder, explosion, kernels, pipelines, row_patterns, streams
-from benchmarks.recompute import event_tree, joins
+from benchmarks.recompute import event_tree, joins, windows
 from benchmarks.report import show, write
 
 WORKLOADS = {
@@ -23,6 +23,7 @@ WORKLOADS = {
     "explosion": lambda scale: explosion.explosion(int(20_000 * scale), max(5.0, explosion.SECONDS * scale)),
     "joins": lambda scale: joins.joins(int(50_000 * scale)),
     "event-tree": lambda scale: event_tree.event_tree(int(100_000 * scale)),
+    "windows": windows.windows,
     "rows-memory": lambda scale: row_patterns.large_partition(int(100_000_000 * scale)),
 }
 # These need an environment of their own, so they run when they are named only.

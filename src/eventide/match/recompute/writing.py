@@ -11,17 +11,21 @@ import numpy as np
 from eventide.match.jit import inner_kernel
 from eventide.match.recompute.bits import first_common, first_of, has_bit
 from eventide.match.recompute.frames import CURRENT, HEADS, MOST_LAYERS, PENDING, REACHING, TAILS, inner_at
+from eventide.match.recompute.row_trees import LONG
 from eventide.match.recompute.rows import PLACES, row_of
 
 
 @inner_kernel
 def chain_rows(shape, window, rows, search, step):
-    """Find the rows of all candidates of a loop in the window, once a trigger; returns whether the table can hold them all."""
+    """Find the rows of all candidates of a loop in the window, once a trigger; returns whether that is done.
+
+    It is not where the table cannot hold them all, nor in windows so large that trees are asked for the few rows that matter.
+    """
     family = np.int64(shape.chain[step])
     if family < 0:
         return True
     low, high = search.low[0, step], search.high[0, step]
-    if rows.layout[family, PLACES] < high - low:
+    if rows.layout[family, PLACES] < high - low or high - low >= 64 * rows.trees.asked[family, LONG]:
         return False
     if search.chain_for[step] != search.state[CURRENT]:
         search.chain_for[step] = search.state[CURRENT]
