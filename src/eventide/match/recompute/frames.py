@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from eventide.match.jit import inner_kernel, kernel
 from eventide.match.recompute.bits import copy_bits, count_of, keep_bits
-from eventide.match.recompute.row_trees import MADE
 from eventide.match.recompute.rows import ask_tree, row_of
 
 ENTER, NEXT, NEXT_HEAD, EMIT, TRIGGER = 0, 1, 2, 3, 4
@@ -127,11 +126,11 @@ def restrict_all(shape, window, rows, search, level, target, event):
 
 @inner_kernel
 def ask_trees(shape, window, rows, search, level, step, event):
-    """Let trees fill the long rows that binding an event to a step will ask for."""
+    """Let trees fill the long rows that binding an event to a step will ask for.
+
+    Callers look whether there is a tree: in small windows the call would cost more than what it does.
+    """
     steps = search.base.shape[0]
-    asked = rows.trees.asked
-    if asked[asked.shape[0] - 1, MADE] == 0:
-        return
     place = place_of(window, step, event)
     for target in range(step, 3 * steps, steps):
         for at in range(shape.bound_first[target], shape.bound_first[target + 1]):

@@ -36,6 +36,7 @@ from eventide.match.recompute.frames import (
     set_at,
 )
 from eventide.match.recompute.judging import event_holds, residuals_hold
+from eventide.match.recompute.row_trees import MADE
 from eventide.match.recompute.rows import ask_tree, row_of
 
 
@@ -159,6 +160,7 @@ def walk_chain(shape, window, rows, search, frame, step, programs, walk, store, 
     """Go on to the next chain of a loop; returns whether there is one that can be completed."""
     low = search.head[step] if search.head[step] >= 0 else search.low[frame, step]
     chain = np.int64(shape.chain[step])
+    asking = chain >= 0 and rows.trees.asked[chain, MADE] > 0
     descend = True
     while True:
         depth = search.depth[step]
@@ -179,7 +181,7 @@ def walk_chain(shape, window, rows, search, frame, step, programs, walk, store, 
         search.depth[step] = depth
         search.chosen[step, depth] = event
         descend = not judges or event_holds(shape, window, search, frame, step, programs, walk, store, scratch)
-        if descend and chain >= 0 and search.low[0, step] < event:
+        if asking and descend and search.low[0, step] < event:
             ask_tree(shape, rows, window, chain, event, search.low[0, step], event)
         if not descend or depth + 1 < shape.minimum[step] or not has_bit(search.inner, inner_at(search, step, HEADS), event):
             continue

@@ -37,7 +37,7 @@ from eventide.match.recompute.frames import (
 )
 from eventide.match.recompute.judging import gaps_are_clean, residuals_hold, write_path
 from eventide.match.recompute.loops import begin_chain, begin_loop, walk_chain
-from eventide.match.recompute.row_trees import WANTED
+from eventide.match.recompute.row_trees import MADE, WANTED
 from eventide.match.recompute.writing import chain_rows, write_chains
 
 WANTS_TREE = 2
@@ -69,7 +69,9 @@ def begin_trigger(shape, window, rows, search, trigger):
     search.chosen[last, 0] = own
     # The trigger itself is one of the events that the last step binds, whichever others follow.
     search.bound[0] = np.int64(1) << last
-    ask_trees(shape, window, rows, search, np.int64(0), np.int64(last), own)
+    asked = rows.trees.asked
+    if asked[asked.shape[0] - 1, MADE] > 0:
+        ask_trees(shape, window, rows, search, np.int64(0), np.int64(last), own)
     restrict_all(shape, window, rows, search, np.int64(0), np.int64(last), own)
     if shape.loop[last]:
         restrict_all(shape, window, rows, search, np.int64(0), np.int64(2 * steps + last), own)
@@ -103,6 +105,8 @@ def next_single(shape, window, rows, search, frame, step, programs, walk, store,
     low, high = search.low[frame, step], search.high[frame, step]
     owner = search.owner[frame, step]
     candidate = max(search.chosen[step, 0] + 1, low)
+    asked = rows.trees.asked
+    asking = asked[asked.shape[0] - 1, MADE] > 0 and frame + 1 < search.state[FRAMES]
     while True:
         if owner >= 0:
             candidate = first_of(search.sets, set_at(search, np.int64(owner), step), candidate, high)
@@ -112,7 +116,7 @@ def next_single(shape, window, rows, search, frame, step, programs, walk, store,
             return False
         search.chosen[step, 0] = candidate
         place = place_of(window, step, candidate)
-        if frame + 1 < search.state[FRAMES]:
+        if asking:
             ask_trees(shape, window, rows, search, frame, step, candidate)
         if (
             gaps_are_clean(shape, window, search, frame, step, place)
