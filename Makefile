@@ -20,12 +20,13 @@ PEERS := .venv-peers
 PEERS_STAMP := $(PEERS)/.installed
 PEERS_REQUIREMENTS := benchmarks/peers/requirements.txt
 
-.PHONY: help demo demo-stream test test-long crash connect lint bench crosscheck bench-flink install clean java
+.PHONY: help demo demo-stream test test-ci test-long crash connect lint bench crosscheck bench-flink install clean java
 
 help:
 	@echo "make demo       generate a stock stream, find rising runs on Spark, show the matches"
 	@echo "make demo-stream watch payments arrive out of order and card testing being found among them"
 	@echo "make test       run the tests (SPARK=no: without those that need Java)"
+	@echo "make test-ci    run what CI runs besides: more random cases, killed streams, Spark Connect"
 	@echo "make test-long  run the tests that take minutes"
 	@echo "make crash      kill running streams 50 times (KILLS=5: as often as the tests do) and compare what came out"
 	@echo "make connect    run a part of the tests over Spark Connect"
@@ -43,13 +44,18 @@ demo-stream: $(STAMP) java
 
 ifeq ($(SPARK),no)
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(PROCESSES) -m "not spark and not long"
+	$(BIN)/python -m pytest -n $(PROCESSES) -m "not spark and not long and not ci"
 else
 test: $(STAMP) java
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not spark and not long"
-	$(SHORT_LIVED) $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "spark and not long"
-	$(SHORT_LIVED) EVENTIDE_CONNECT=yes $(BIN)/python -m pytest tests/spark/test_connect.py
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not spark and not long and not ci"
+	$(SHORT_LIVED) $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "spark and not long and not ci"
 endif
+
+# What CI runs besides: the random batches that make test leaves out, streams that are killed five times, Spark Connect.
+test-ci: $(STAMP) java
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "ci and not spark and not long"
+	$(SHORT_LIVED) $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "ci and spark and not long"
+	$(SHORT_LIVED) EVENTIDE_CONNECT=yes $(BIN)/python -m pytest tests/spark/test_connect.py
 
 test-long: $(STAMP) java
 	$(BIN)/python -m pytest -n $(PROCESSES) -m "long and not spark" --timeout 3600

@@ -9,7 +9,7 @@ import pytest
 from crash.harness import crash
 
 # The harness itself notices when nothing happens any more; how long so many lives take in all depends on the machine.
-pytestmark = [pytest.mark.crash, pytest.mark.spark, pytest.mark.timeout(5400)]
+pytestmark = [pytest.mark.crash, pytest.mark.ci, pytest.mark.spark, pytest.mark.timeout(5400)]
 
 
 def test_streams_that_are_killed_again_and_again_give_the_result_of_a_table(tmp_path, capsys):

@@ -21,6 +21,7 @@ from differential.results import (
 )
 from eventide.pattern import Consumption
 from eventide.plan.ways import Cost
+from seeds import seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,34 +49,34 @@ def run_batch(
     return taken
 
 
-@pytest.mark.parametrize("seed", range(BATCHES))
+@pytest.mark.parametrize("seed", seeds(BATCHES, quick=2))
 def test_groups_agree_with_the_listed_matches(seed: int) -> None:
     taken = run_batch(seed, QUERIES, make_group_trial, check_groups)
     # A batch that takes one way alone would say that the generator no longer makes queries for the others.
     assert min(taken[cost] for cost in Cost) > 0
 
 
-@pytest.mark.parametrize("seed", range(BATCHES))
+@pytest.mark.parametrize("seed", seeds(BATCHES, quick=2))
 def test_the_best_matches_are_the_first_of_all_matches_sorted(seed: int) -> None:
     assert run_batch(seed, QUERIES, make_best_trial, check_best)[Cost.LINEAR] > 0
 
 
-@pytest.mark.parametrize("seed", range(BATCHES))
+@pytest.mark.parametrize("seed", seeds(BATCHES, quick=2))
 def test_a_sample_holds_matches_once_each_and_as_many_as_asked_for(seed: int) -> None:
     assert run_batch(seed, QUERIES, make_plain_trial, check_sample)[Cost.LINEAR] > 0
 
 
-@pytest.mark.parametrize("seed", range(BATCHES))
+@pytest.mark.parametrize("seed", seeds(BATCHES, quick=2))
 def test_neighbours_are_remembered_on_the_way_back_to_the_best_matches(seed: int) -> None:
     run_batch(seed, NEAR_QUERIES, partial(make_near, make=make_best_trial), check_best)
 
 
-@pytest.mark.parametrize("seed", range(BATCHES))
+@pytest.mark.parametrize("seed", seeds(BATCHES, quick=2))
 def test_neighbours_are_remembered_on_the_way_back_to_drawn_matches(seed: int) -> None:
     run_batch(seed, NEAR_QUERIES, partial(make_near, make=make_plain_trial), check_sample)
 
 
-@pytest.mark.parametrize("seed", range(BATCHES))
+@pytest.mark.parametrize("seed", seeds(BATCHES, quick=2))
 def test_a_sample_does_not_depend_on_batches_and_the_order_of_keys(seed: int) -> None:
     run_batch(seed, 3, partial(make_near, make=make_plain_trial), check_sample_again)
 

@@ -16,6 +16,7 @@ from eventide.pattern import WindowUnit
 from eventide.plan.choice import RECOMPUTE, RUNS, SHARED_DAG
 from eventide.runtime.stream.output import CORRECTNESS
 from eventide.runtime.stream.planning import StreamOptions, reorder_reason
+from seeds import seeds
 from stream.driving import Run
 
 BATCHES = 6
@@ -109,12 +110,12 @@ def run_batch(seed: int, cases: int, *, as_they_arrive: bool = False) -> int:
     return matches
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(2, quick=1))
 def test_streams_that_are_matched_as_they_arrive_agree_with_the_oracle(seed: int) -> None:
     assert run_batch(seed, CASES_OF_A_BATCH, as_they_arrive=True) > FEWEST_MATCHES
 
 
-@pytest.mark.parametrize("seed", range(BATCHES))
+@pytest.mark.parametrize("seed", seeds(BATCHES, quick=2))
 def test_streams_agree_with_the_oracle(seed: int) -> None:
     assert run_batch(seed, CASES_OF_A_BATCH) > FEWEST_MATCHES
 

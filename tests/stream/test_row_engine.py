@@ -11,6 +11,7 @@ from eventide.errors import BindError, DataError
 from eventide.runtime.stream.output import EarlyOutput
 from eventide.runtime.stream.packing import pack, unpack
 from eventide.runtime.stream.rows import check_streamable, hold_of, stream_warnings
+from seeds import seeds
 from stream_rows.checking import Tally, check, make_stream_trial
 from stream_rows.letters import Story, query_of, rows_of
 from stream_rows.promptness import check_promptness
@@ -37,7 +38,7 @@ def run_batch(seed):
     return tally.rows > FEWEST_ROWS and tally.early > 0.3 * tally.rows and tally.looks
 
 
-@pytest.mark.parametrize("seed", range(BATCHES))
+@pytest.mark.parametrize("seed", seeds(BATCHES, quick=2))
 def test_a_stream_in_batches_gives_what_the_oracle_gives(seed):
     assert run_batch(seed)
 
@@ -51,7 +52,7 @@ def test_a_stream_in_batches_gives_what_the_oracle_gives_on_many_more(seed):
 # When a match is certain ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6, quick=2))
 def test_a_match_comes_out_exactly_when_all_continuations_of_the_stream_have_it(seed):
     rng = Random(seed)
     assert sum(check_promptness(rng, 12) for _ in range(5)) > 5

@@ -23,6 +23,7 @@ from eventide.runtime.prepare import select_list
 from eventide.runtime.stream.planning import StreamOptions
 from eventide.runtime.stream.timeout_planning import timeout_job
 from eventide.runtime.stream.timeouts import LAST_STEP, REACHED
+from seeds import seeds
 from stream.driving import Run
 from stream.test_event_engine import disordered, pieces, tables_of
 
@@ -78,7 +79,7 @@ def check(rng: Random, trial: Trial, rows: list[Row]) -> int:
     return len(outs)
 
 
-@pytest.mark.parametrize("seed", range(BATCHES))
+@pytest.mark.parametrize("seed", seeds(BATCHES, quick=1))
 def test_time_outs_of_streams_agree_with_the_oracle(seed: int) -> None:
     rng = Random(seed)
     done = outs = 0
