@@ -29,7 +29,7 @@ WORKLOADS = {
 # These need an environment of their own, so they run when they are named only.
 PEERS = {
     "flink": lambda scale: row_patterns.against_flink(int(2_000_000 * scale)),
-    "flink-streams": lambda scale: streams.against_flink(int(4_000_000 * scale)),
+    "flink-streams": lambda scale: streams.against_flink(int(2_000_000 * scale)),
 }
 
 

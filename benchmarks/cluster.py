@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 import eventide as et
-from benchmarks.report import Figure
+from benchmarks.report import Figure, show
 from eventide.plan.plan import make_plan
 from eventide.runtime.cluster.balance import Balance
 from eventide.runtime.cluster.refining import match_shares, maximal_shares
@@ -191,6 +191,9 @@ def cluster(scale: float = 1.0) -> list[Figure]:
     figures = waiting()
     spark = session()
     try:
-        return [*figures, *refining(spark, scale), *slicing(spark, scale)]
+        for experiments in (refining, slicing):
+            figures += experiments(spark, scale)
+            show(figures)
+        return figures
     finally:
         spark.stop()
