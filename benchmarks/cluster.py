@@ -149,6 +149,25 @@ def slicing(spark: SparkSession, scale: float) -> list[Figure]:
     return figures
 
 
+def judging(spark: SparkSession, scale: float) -> list[Figure]:
+    """Experiment 4 once more, with a predicate on the set of all B that nothing prunes: few of many candidates are results."""
+    figures = []
+    text = f"{COUNTED} {PATTERNS['Q2']} FILTER SUM(b.id) % 1009 = 7"
+    for candidates in (1_000_000, 8_000_000):
+        kinds = letters("Q2", int(candidates * scale))
+        numbers = np.random.default_rng(3).integers(1, 1000, len(kinds))
+        frame = frame_of(spark, pa.table({"ts": np.arange(len(kinds)), "kind": list(kinds), "id": numbers}))
+        alone, whole = timed(frame, text, "plain", 1)
+        label = f"experiment 4, Q2, {whole.matches:,} of {2 ** (len(kinds) - 2):,} candidates"
+        figures.append(Figure(f"{label}, one task without slices", alone, "s"))
+        for way in ("slices", "round_robin"):
+            for tasks in (1, 2, 4):
+                spent, shared = timed(frame, text, way, tasks)
+                assert shared.matches == whole.matches
+                figures.append(Figure(f"{label}, {way}, {tasks} tasks, speed-up", alone / spent, "times"))
+    return figures
+
+
 def waiting() -> list[Figure]:
     """Experiment 1 as the thesis measured it: no predicate but a simulated wait of 10 ms for each event of a match."""
     figures = []
@@ -191,7 +210,7 @@ def cluster(scale: float = 1.0) -> list[Figure]:
     figures = waiting()
     spark = session()
     try:
-        for experiments in (refining, slicing):
+        for experiments in (refining, slicing, judging):
             figures += experiments(spark, scale)
             show(figures)
         return figures
