@@ -19,8 +19,9 @@ from eventide.runtime.stream.planning import StreamOptions, reorder_reason
 from seeds import seeds
 from stream.driving import Run
 
-BATCHES = 6
+BATCHES = 18
 CASES_OF_A_BATCH = 500
+"""With two batches that are matched as they arrive: 10,000 cases, most of them in CI."""
 STREAMS_OF_A_TABLE = 25
 FEWEST_MATCHES = 50
 
