@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
+import pyarrow as pa
 import pytest
 
+import eventide as et
 from differential.checking import Way, outcome
 from differential.queries import Trial
 from eventide.errors import BindError
@@ -121,3 +123,11 @@ def test_a_condition_that_only_rows_decide_is_refused_where_it_would_change_the_
     table = pa.table({"ts": [1, 2], "kind": ["A", "B"], "s": ["p", "q"]})
     with pytest.raises(BindError, match="OPAQUE_CONDITION"):
         et.query(text).match(et.events(table, time="ts", type="kind"))
+
+
+@pytest.mark.parametrize("kinds", ["CBB", "BCB", "BBC"])
+def test_events_without_the_key_that_a_condition_compares_are_equal_to_nothing(kinds):
+    query = "SELECT * WHERE B AS x1 AND (B AS x2 AND C AS x3) FILTER x1.k = x2.k AND x2.k = x3.k PARTITION BY k"
+    for key, number in ((None, 0), (1, 2)):
+        table = pa.table({"ts": [1, 2, 3], "kind": list(kinds), "k": pa.array([key] * 3, pa.int64())})
+        assert et.query(query).match(et.events(table, time="ts", type="kind")).num_rows == number

@@ -229,7 +229,7 @@ def make_plan(
         query,
         tuple(chosen_streams.items()),
         tuple(keys),
-        tuple(key for key in derived if key not in keys),
+        tuple(derived),
         window,
         bound,
         root,

@@ -3,7 +3,8 @@
 `a.id = b.id AND b.id = c.id` means that a match only ever holds events of one id, so each id can be matched alone. That is
 the same result only where events of other ids could not have mattered: no contiguity (they break it), no windows that count
 events, no consumption, no part that may be missing (its equality would be void), and every NOT tied to the same value. Under
-*next* each event must be tied to one that was taken before it, or it could have been taken whatever its value is.
+*next* each event must be tied to one that was taken before it, or it could have been taken whatever its value is. Keys of
+PARTITION BY keep their equalities: they have a partition of the events without a value, which are equal to nothing.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ def partition_by_equality(query: Query, bound: BoundPattern, schema: StreamSchem
     if schema is None or not _sound_for(query, bound.root) or len(bound.occurrences) < 2:
         return []
     keys = []
+    given = {schema.resolve(name.text) for name in query.partition_by}
     attributes = dict.fromkeys(
         attribute for condition in bound.conditions if (attribute := _equality(condition.tree, schema)) is not None
     )
     for attribute in attributes:
-        if schema.columns[attribute] in KEY_KINDS and _ties_all(bound, attribute, schema):
+        if attribute not in given and schema.columns[attribute] in KEY_KINDS and _ties_all(bound, attribute, schema):
             bound.conditions[:] = [c for c in bound.conditions if c.scope or _equality(c.tree, schema) != attribute]
             for absence in bound.absences:
                 absence.tied = True
