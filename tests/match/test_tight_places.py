@@ -258,6 +258,15 @@ def test_candidates_that_explode_behind_one_match_stop_a_capped_run(matcher, mon
     assert stopped.value.candidates
 
 
+@BY_GENERAL
+def test_many_ends_with_few_candidates_each_are_no_explosion(matcher, monkeypatch):
+    monkeypatch.setattr(harvest, "MOST_CANDIDATES", 2000)
+    ends = 3000
+    plan = plan_of("SELECT MAX * WHERE A : B:+ : C PARTITION BY key", matcher)
+    given = prepare(plan, stream("abbc" * ends, keys=[key for key in range(ends) for _ in "abbc"]))
+    assert len(matches_of(plan, [given], max_matches=ends)) == ends
+
+
 @BY_MATCHER
 def test_matches_end_only_where_the_slab_is_at_home(matcher):
     plan = plan_of("SELECT * WHERE A ; B", matcher)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 CHUNK_MATCHES = 1 << 16
 FIRST_GROUP, LARGEST_GROUP = 256, 1 << 14
-"""How many accepts a selector looks at together: more and more, as long as they have few matches."""
+"""How many accepts a selector looks at together; where matches are capped no more than the first, so that few ends make the cap."""
 MOST_CANDIDATES = 1 << 18
 """Where matches are capped, so are those that a selector compares: the few that it keeps may hide an explosion."""
 
@@ -124,6 +124,7 @@ class Harvest(ABC):
         walk = self._walk
         step = self._enumerator()
         begin_of_group, group = 0, FIRST_GROUP
+        largest = LARGEST_GROUP if self._settings.max_matches is None else FIRST_GROUP
         found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         while accept < count or size > 0:
             last = self._group_end(begin_of_group, group, count) if selecting else count
@@ -146,7 +147,7 @@ class Harvest(ABC):
                     break
                 found = larger_found(found, written)
             begin_of_group = last
-            group = max(1, group // 2) if 8 * written > CHUNK_MATCHES else min(LARGEST_GROUP, 4 * group)
+            group = next_size(group, written, CHUNK_MATCHES, largest)
             if written:
                 yield self._counted(self._selected(found, written)) if selecting else trimmed_found(found, written)
                 found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
@@ -241,8 +242,11 @@ class Harvest(ABC):
         return found
 
     def _allow_candidates(self, number: int) -> None:
-        if self._settings.max_matches is not None and number > max(MOST_CANDIDATES, self._settings.max_matches):
-            raise MatchLimit(number, candidates=True)
+        if self._settings.max_matches is None:
+            return
+        most = max(MOST_CANDIDATES, self._settings.max_matches)
+        if number > most:
+            raise MatchLimit(most, candidates=True)
 
     @staticmethod
     def _tail_of(found: Found, written: int) -> Found:
@@ -265,6 +269,15 @@ class Harvest(ABC):
         if self._settings.deduplicate:
             return without_duplicates(found, written, self._settings.labelled.visible(), keep)
         return kept_found(found, written, keep)
+
+
+def next_size(size: int, matches: int, chunk: int, largest: int) -> int:
+    """Return how many ends to look at together next, after so many of them had so many matches: about an eighth of a chunk.
+
+    >>> next_size(16, 0, 800, 1000), next_size(16, 101, 800, 1000), next_size(900, 0, 800, 1000)
+    (32, 8, 1000)
+    """
+    return max(1, size // 2) if 8 * matches > chunk else min(largest, 2 * size)
 
 
 def larger_found(found: Found, written: int) -> Found:

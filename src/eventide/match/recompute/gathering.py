@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.enumeration import Found, new_found
-from eventide.match.harvest import chosen_found, found_in_room, larger_found, trimmed_found, without_duplicates
+from eventide.match.harvest import chosen_found, found_in_room, larger_found, next_size, trimmed_found, without_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,10 +76,7 @@ class Blocks:
 
     def learn(self, matches: int) -> None:
         """Learn how many matches the last block had."""
-        if 8 * matches > CHUNK_MATCHES:
-            self._size = max(1, self._size // 2)
-        else:
-            self._size = min(LARGEST_BLOCK, 2 * self._size)
+        self._size = next_size(self._size, matches, CHUNK_MATCHES, LARGEST_BLOCK)
 
 
 def within_quota(found: Found, key_of: npt.NDArray[np.int32], taken: npt.NDArray[np.int64], quota: int) -> Found:
