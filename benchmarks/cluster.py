@@ -15,9 +15,9 @@ import pyarrow as pa
 import eventide as et
 from benchmarks.report import Figure, show
 from eventide.plan.plan import make_plan
-from eventide.runtime.cluster.balance import Balance
-from eventide.runtime.cluster.refining import match_shares, maximal_shares
-from eventide.runtime.prepare import layout_of
+from eventide.runtime.prepare.sequences import layout_of
+from eventide.runtime.spread.balance import Balance
+from eventide.runtime.spread.refining import match_shares, maximal_shares
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -198,7 +198,7 @@ def _waits(share: dict[str, np.ndarray]) -> int:
     """Return how many events the matches of a share have."""
     if "configuration" not in share:
         return len(share["row"])
-    from eventide.match.spreading.tries import Parts
+    from eventide.match.spread.tries import Parts
 
     made = Parts(*(share[name] for name in ("offset", "row", "size", "configuration", "label")))
     return sum(len(found.row) for found in made)

@@ -16,10 +16,10 @@ import eventide as et
 from benchmarks.report import Figure
 from eventide.match.disorder.settings import ArrivalBatch
 from eventide.match.protocol import EventBatch
-from eventide.plan.disorder import make_disorder_matcher
+from eventide.plan.matchers.disorder import make_disorder_matcher
 from eventide.plan.plan import make_plan
 from eventide.plan.schema import Kind, StreamSchema
-from eventide.runtime.stage import StageOptions, make_matcher
+from eventide.runtime.stage.stage import StageOptions, make_matcher
 
 SCHEMA = StreamSchema({"ts": Kind.INTEGER, "kind": Kind.STRING}, time="ts", type="kind")
 WINDOW = 20

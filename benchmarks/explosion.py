@@ -125,8 +125,8 @@ def measured(point: Point) -> dict[str, float]:
 def stage_of(point: Point, table: pa.Table, *, counting: bool = False) -> tuple[Any, Any]:
     """Return the prepared events' source and the stage that matches them; a counting one lists matches and writes no rows."""
     import eventide as et
-    from eventide.runtime.prepare import layout_of
-    from eventide.runtime.stage import MatchStage, StageOptions
+    from eventide.runtime.prepare.sequences import layout_of
+    from eventide.runtime.stage.stage import MatchStage, StageOptions
 
     class CountingStage(MatchStage):
         matches = 0

@@ -11,7 +11,7 @@ from benchmarks.report import Figure
 from eventide.match.protocol import EventBatch
 from eventide.plan.plan import make_plan
 from eventide.plan.schema import Kind, StreamSchema
-from eventide.runtime.stage import StageOptions, make_matcher
+from eventide.runtime.stage.stage import StageOptions, make_matcher
 
 SCHEMA = StreamSchema({"ts": Kind.INTEGER, "kind": Kind.STRING, "id": Kind.INTEGER}, time="ts", type="kind")
 BATCH = 1 << 18

@@ -17,7 +17,7 @@ import eventide as et
 from benchmarks.report import Figure
 from eventide.datasets import abc
 from eventide.plan.plan import make_plan
-from eventide.runtime.distribution import distribute
+from eventide.runtime.spread.distribution import distribute
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import eventide as et
-from eventide.support import FEATURES, PEERS, REFUSALS, SAMPLE, Feature, Ours, Refusal, support_page
+from tools.support import FEATURES, PEERS, REFUSALS, SAMPLE, Feature, Ours, Refusal, support_page
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "eventide"
@@ -146,4 +146,4 @@ def test_a_feature_that_is_not_wholly_there_names_its_error():
 
 def test_the_documentation_shows_this_table():
     shown = (ROOT / "docs" / "match-recognize.md").read_text(encoding="utf-8")
-    assert shown == support_page(), "run: python -m eventide.support > docs/match-recognize.md"
+    assert shown == support_page(), "run: python -m tools.support > docs/match-recognize.md"

@@ -14,11 +14,11 @@ import numpy as np
 
 from benchmarks.recompute.r_tree import new_r_tree, r_insert, r_query
 from benchmarks.report import Figure
-from eventide.match.jit import kernel
-from eventide.match.recompute.box_query import rows_in_box
-from eventide.match.recompute.encoding import HIGHEST
-from eventide.match.recompute.tree import insert_some, new_forest
-from eventide.match.recompute.zorder import BITS, BOX_ROWS, HIGH, LOW
+from eventide.compilation import kernel
+from eventide.index.box_query import rows_in_box
+from eventide.index.encoding import HIGHEST
+from eventide.index.tree import insert_some, new_forest
+from eventide.index.zorder import BITS, BOX_ROWS, HIGH, LOW
 
 SIZES = (0.001, 0.01, 0.1, 1.0)
 COMPANIES = 100

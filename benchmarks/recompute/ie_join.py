@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eventide.match.jit import kernel
-from eventide.match.recompute.comparisons import GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, holds
-from eventide.match.recompute.words import bits_between, blocks_of, lanes_that_join, lowest_bit
-from eventide.match.recompute.zorder import ONE, ZERO
+from eventide.compilation import kernel
+from eventide.index.zorder import ONE, ZERO
+from eventide.match.recompute.bit_rows.comparisons import GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, holds
+from eventide.match.recompute.bit_rows.words import bits_between, blocks_of, lanes_that_join, lowest_bit
 
 
 class Lists(NamedTuple):

@@ -14,13 +14,13 @@ from benchmarks.recompute.ie_join import ie_join, sorted_lists
 from benchmarks.recompute.nested_loop import plain_nested_loop_join
 from benchmarks.recompute.relations import KINDS, below_in_all, points, side
 from benchmarks.report import Figure
-from eventide.match.recompute.comparisons import Side
-from eventide.match.recompute.joins import hybrid_join, nested_loop_join, new_counters
-from eventide.match.recompute.region_join import region_join
-from eventide.match.recompute.regions import cluster, groups_for
-from eventide.match.recompute.sweep_join import sorted_orders, sweep_join
-from eventide.match.recompute.words import count_bits, words_for
-from eventide.match.recompute.zorder import z_order
+from eventide.index.zorder import z_order
+from eventide.match.recompute.bit_rows.comparisons import Side
+from eventide.match.recompute.bit_rows.words import count_bits, words_for
+from eventide.match.recompute.joins.hybrid_join import hybrid_join, nested_loop_join, new_counters
+from eventide.match.recompute.joins.region_join import region_join
+from eventide.match.recompute.joins.regions import cluster, groups_for
+from eventide.match.recompute.joins.sweep_join import sorted_orders, sweep_join
 
 PORTION = 1024
 REGION = 32

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import kernel
-from eventide.match.recompute.comparisons import joins
-from eventide.match.recompute.zorder import ONE, ZERO
+from eventide.compilation import kernel
+from eventide.index.zorder import ONE, ZERO
+from eventide.match.recompute.bit_rows.comparisons import joins
 
 
 @kernel

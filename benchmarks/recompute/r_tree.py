@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eventide.match.jit import kernel
+from eventide.compilation import kernel
 
 SIZE = 32
 DEEPEST = 40

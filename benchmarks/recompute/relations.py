@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.recompute.comparisons import LESS, Predicates, Side, predicates_of
+from eventide.match.recompute.bit_rows.comparisons import LESS, Predicates, Side, predicates_of
 
 KINDS = ("dominated", "independent")
 DOMAIN = 2**32

@@ -59,9 +59,9 @@ def events_of(point: Point) -> pa.Table:
 def measured(point: Point) -> dict[str, float]:
     """Run a point in this process."""
     import eventide as et
-    from eventide.match.recompute import row_trees
-    from eventide.runtime.prepare import layout_of
-    from eventide.runtime.stage import MatchStage, StageOptions
+    from eventide.match.recompute.bit_rows import row_trees
+    from eventide.runtime.prepare.sequences import layout_of
+    from eventide.runtime.stage.stage import MatchStage, StageOptions
 
     if point.way == "scan":
         row_trees.LONG_ROW = 1 << 40

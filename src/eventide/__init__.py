@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eventide.progress.exporter import PrometheusExporter
     from eventide.progress.printer import ProgressPrinter
     from eventide.query_sets import Queries, queries
-    from eventide.runtime.cluster.balance import Balance, balance
+    from eventide.runtime.spread.balance import Balance, balance
     from eventide.sources.replay import register_sources, replay
 
 __version__ = "0.1.0"
@@ -56,7 +56,7 @@ _LOADED_LATER = {
     "eventide.progress.exporter": ("PrometheusExporter",),
     "eventide.progress.printer": ("ProgressPrinter",),
     "eventide.query_sets": ("Queries", "queries"),
-    "eventide.runtime.cluster.balance": ("Balance", "balance"),
+    "eventide.runtime.spread.balance": ("Balance", "balance"),
     "eventide.sources.replay": ("register_sources", "replay"),
 }
 _MODULES = {name: module for module, names in _LOADED_LATER.items() for name in names}

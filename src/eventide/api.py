@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from eventide.errors import BindError, EventideWarning, did_you_mean
 from eventide.explain import explain_plan, explain_rows
+from eventide.language import parse
+from eventide.language.sql.statement import parse_statement
 from eventide.plan.plan import Plan, make_plan
 from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
-from eventide.plan.ways import Cost
+from eventide.plan.totals.methods import Cost
 from eventide.runtime import Options, Source, StreamSettings, source_of
-from eventide.runtime.distribution import check_way, refuse_unsound
-from eventide.runtime.rows.stage import DEFAULT_MAX_STEPS, RowOptions
-from eventide.runtime.statement import BoundStatement
-from eventide.runtime.statement_engines import engine_for
-from eventide.runtime.stream.job import ERROR
-from eventide.runtime.stream.lateness import bind_lateness
-from eventide.runtime.stream.output import FINAL
-from eventide.syntax import parse
-from eventide.syntax.statement import parse_statement
+from eventide.runtime.spread.distribution import check_way, refuse_unsound
+from eventide.runtime.sql.engines import engine_for
+from eventide.runtime.sql.statement import BoundStatement
+from eventide.runtime.stage.row_stage import DEFAULT_MAX_STEPS, RowOptions
+from eventide.runtime.streams.job import ERROR
+from eventide.runtime.streams.output import FINAL
+from eventide.runtime.streams.planning.lateness import bind_lateness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from eventide.language.sql.statement import Statement as StatementModel
     from eventide.pattern import Query as QueryModel
-    from eventide.syntax.statement import Statement as StatementModel
 
 
 RESERVED_PREFIX = "__et_"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from eventide.syntax.builder import PatternBuilder, absent, both, either, event, query, seq
+from eventide.language.builder import PatternBuilder, absent, both, either, event, query, seq
 
 __all__ = ["PatternBuilder", "absent", "both", "either", "event", "query", "seq"]

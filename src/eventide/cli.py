@@ -19,13 +19,13 @@ import eventide as et
 from eventide.console import report
 from eventide.console.demo import run_demo
 from eventide.console.files import STANDARD_OUTPUT, write_table
-from eventide.console.follow_command import SqlInputs, follow_query, follow_sql
-from eventide.console.follow_options import Emit, FollowOptions, refuse_batch_options
+from eventide.console.follow.command import SqlInputs, follow_query, follow_sql
+from eventide.console.follow.demo import run_stream_demo
+from eventide.console.follow.options import Emit, FollowOptions, refuse_batch_options
 from eventide.console.inputs import Engine, Source, UsageMistakeError, as_arguments, load, read_query, split_setting
 from eventide.console.results import ExplainFormat, Output, deliver, show_schema
 from eventide.console.spark import data_errors_named, start_session
 from eventide.console.sql import is_sql, load_tables, refuse_event_options, refuse_sql_options, tables_named
-from eventide.console.stream_demo import run_stream_demo
 from eventide.datasets import DATASETS
 from eventide.datasets import generate as generate_dataset
 from eventide.errors import EventideWarning

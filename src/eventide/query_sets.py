@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from eventide.api import Query, query
 from eventide.errors import BindError, EventideError, EventideWarning
 from eventide.runtime import Options, StreamSettings
-from eventide.runtime.stream.job import ERROR
-from eventide.runtime.stream.output import FINAL
+from eventide.runtime.streams.job import ERROR
+from eventide.runtime.streams.output import FINAL
 
 if TYPE_CHECKING:
     from eventide.api import Events

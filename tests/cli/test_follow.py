@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from eventide.cli import app
-from eventide.console.follow_options import FollowOptions, end_marker
-from eventide.console.match_lines import MatchWriter
+from eventide.console.follow.errors import unwrapped
+from eventide.console.follow.match_lines import MatchWriter
+from eventide.console.follow.options import FollowOptions, end_marker
 from eventide.console.report import results_console
 from eventide.console.results import Output
-from eventide.console.stream_errors import unwrapped
 from eventide.errors import LimitError
 from eventide.sources.files import Format
 

@@ -6,14 +6,14 @@ import numpy as np
 import pyarrow as pa
 
 import eventide as et
+from eventide.plan.matchers.slices import enumerated_plan
 from eventide.plan.plan import make_plan
-from eventide.plan.spreading import enumerated_plan
-from eventide.reference import find_matches
-from eventide.runtime.cluster.refining import Worker, match_shares, maximal_shares
-from eventide.runtime.distribution import distribute
-from eventide.runtime.prepare import layout_of
-from eventide.runtime.slots import stage_schema
-from eventide.runtime.stage import MatchStage, StageOptions
+from eventide.runtime.collect.matches import stage_schema
+from eventide.runtime.prepare.sequences import layout_of
+from eventide.runtime.spread.distribution import distribute
+from eventide.runtime.spread.refining import Worker, match_shares, maximal_shares
+from eventide.runtime.stage.stage import MatchStage, StageOptions
+from eventide_reference import find_matches
 
 REFINED = ("round_robin", "two_choices", "least_loaded", "maximal")
 SCHEMA = pa.schema(

@@ -9,12 +9,12 @@ import pytest
 
 import eventide as et
 from cluster.running import REFINED, Spread, variation
-from eventide.match.enumeration import Found
-from eventide.match.spreading.assignment import Assigner
-from eventide.match.spreading.maximal import configurations, cut_by_configuration, hand_out, maximal_matches, parts
-from eventide.match.spreading.tries import Parts
-from eventide.runtime.cluster.estimate import Estimate, EstimateStage
-from eventide.runtime.distribution import refuse_unsound
+from eventide.match.dag.enumeration import Found
+from eventide.match.spread.assignment import Assigner
+from eventide.match.spread.maximal import configurations, cut_by_configuration, hand_out, maximal_matches, parts
+from eventide.match.spread.tries import Parts
+from eventide.runtime.spread.distribution import refuse_unsound
+from eventide.runtime.spread.estimate import Estimate, EstimateStage
 from match.building import stream
 
 SEEDS = range(12)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from crosscheck.queries import pattern_text
 from crosscheck.tables import COLUMNS, Row
-from eventide.pattern.rows import (
+from eventide.pattern.row_patterns import (
     Alternation,
     Concatenation,
     Empty,
@@ -25,9 +25,9 @@ from eventide.pattern.rows import (
     parts_of,
     walk_rows,
 )
-from eventide.reference.rows.reading import Sight, Table
-from eventide.reference.rows.walk import is_within, subset_members
-from eventide.reference.rows.words import Search, Steps, Word
+from eventide_reference.rows.reading import Sight, Table
+from eventide_reference.rows.walk import is_within, subset_members
+from eventide_reference.rows.words import Search, Steps, Word
 
 MOST_STEPS = 200_000
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from crosscheck.queries import text_of
 from crosscheck.tables import COLUMNS, Row, as_json
-from eventide.pattern.rows import RowQuery
+from eventide.pattern.row_patterns import RowQuery
 
 RUNNER = Path(__file__).parents[2] / "benchmarks" / "peers" / "run_cases.py"
 LONGEST_SECONDS = 1800

@@ -9,8 +9,7 @@ from random import Random
 import sqlglot
 from sqlglot import exp
 
-from eventide.pattern.model import Expression, Name
-from eventide.pattern.rows import (
+from eventide.pattern.row_patterns import (
     Alternation,
     Concatenation,
     Definition,
@@ -32,6 +31,7 @@ from eventide.pattern.rows import (
     primary_variables,
     walk_rows,
 )
+from eventide.pattern.sequences import Expression, Name
 
 NAVIGATION = ("FIRST", "LAST", "PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER", "RUNNING", "FINAL")
 HALF_A_SECOND = 500_000

@@ -14,7 +14,7 @@ from crosscheck.checking import Tally, compare
 from crosscheck.peers import Case, run_peers
 from crosscheck.queries import flink_query, pandas_query
 from crosscheck.tables import make_rows
-from eventide.pattern.rows import RowQuery
+from eventide.pattern.row_patterns import RowQuery
 
 SEED = int(os.environ.get("EVENTIDE_CROSSCHECK_SEED", "1"))
 SCALE = float(os.environ.get("EVENTIDE_CROSSCHECK_SCALE", "1"))

@@ -17,9 +17,9 @@ from differential.queries import Trial, simpler
 from differential.streams import Row, as_table, as_timestamp, in_time_order, make_stream
 from eventide.errors import EventideError, EventideWarning
 from eventide.pattern import Selector
-from eventide.reference.oracle import Columns, Match, admissible, matches_by_end
-from eventide.reference.output import output_rows
-from eventide.runtime.stage import MatchStage
+from eventide.runtime.stage.stage import MatchStage
+from eventide_reference.oracle import Columns, Match, admissible, matches_by_end
+from eventide_reference.output import output_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,8 +75,8 @@ def find(trial: Trial, rows: list[Row], way: Way) -> pa.Table:
         if way.cuts is None:
             return query.match(matcher=way.matcher, **given)
         with (
-            mock.patch("eventide.runtime.local.MatchStage", _cutting(way.cuts)),
-            mock.patch("eventide.runtime.stage.CHUNK_ROWS", 1),
+            mock.patch("eventide.runtime.tables.local.MatchStage", _cutting(way.cuts)),
+            mock.patch("eventide.runtime.stage.stage.CHUNK_ROWS", 1),
         ):
             return query.match(matcher=way.matcher, **given)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from differential.conditions import absent_condition, correlated_condition, local_condition, tying_conditions
+from eventide.language.reading.expressions import parse_condition
 from eventide.pattern import (
     Absence,
     Both,
@@ -20,7 +21,6 @@ from eventide.pattern import (
     Strategy,
     walk,
 )
-from eventide.syntax.expressions import parse_condition
 
 if TYPE_CHECKING:
     from random import Random

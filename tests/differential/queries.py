@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from differential.conditions import absent_condition, correlated_condition, local_condition, opaque_condition
 from differential.patterns import NOISE, TYPES, PatternMaker, bound_variables, several_events
+from eventide.language import parse
+from eventide.language.reading.expressions import parse_condition, parse_expression
 from eventide.pattern import (
     Consumption,
     Event,
@@ -23,9 +25,7 @@ from eventide.pattern import (
     WindowUnit,
     walk,
 )
-from eventide.pattern.printing import to_ceql
-from eventide.syntax import parse
-from eventide.syntax.expressions import parse_condition, parse_expression
+from eventide.pattern.sequence_printing import to_ceql
 
 if TYPE_CHECKING:
     from random import Random

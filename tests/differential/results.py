@@ -16,6 +16,7 @@ from differential.patterns import bound_variables, several_events
 from differential.queries import SECOND, Trial, make_trial, simpler
 from differential.streams import EPOCH
 from eventide.errors import BindError, EventideWarning
+from eventide.language.reading.expressions import parse_condition, parse_expression
 from eventide.pattern import (
     Consumption,
     Filtered,
@@ -28,12 +29,11 @@ from eventide.pattern import (
     Window,
     WindowUnit,
 )
-from eventide.pattern.printing import to_ceql
-from eventide.plan.ways import Cost
-from eventide.reference import group_rows, score
-from eventide.reference.output import starred_variables
-from eventide.runtime.chosen import chosen_stage
-from eventide.syntax.expressions import parse_condition, parse_expression
+from eventide.pattern.sequence_printing import to_ceql
+from eventide.plan.totals.methods import Cost
+from eventide.runtime.collect.ranked import chosen_stage
+from eventide_reference import group_rows, score
+from eventide_reference.output import starred_variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from eventide.pattern import Pattern, Query
-    from eventide.reference import Match
-    from eventide.runtime.chosen import ChosenStage
+    from eventide.runtime.collect.ranked import ChosenStage
+    from eventide_reference import Match
 
 Row = dict[str, Any]
 
@@ -324,7 +324,7 @@ def check_sample_again(rng: Random, trial: Trial, streams: int) -> Cost:
     rows = make_events(rng, trial, streams)
     query = replace(trial.query, sample=Sample(rng.choice((1, 3, 8)), rng.randrange(1 << 20)))
     drawn = _texts(run_quietly(query, events_of(trial, rows, lambda table: table)))
-    with mock.patch("eventide.runtime.local.chosen_stage", _cutting_stage(rng.randrange(1 << 20))):
+    with mock.patch("eventide.runtime.tables.local.chosen_stage", _cutting_stage(rng.randrange(1 << 20))):
         assert drawn == _texts(run_quietly(query, events_of(trial, rows, lambda table: table))), to_ceql(query)
     if trial.by_case:
         # Inside a key the order of arrival stays.

@@ -11,7 +11,7 @@ import eventide as et
 from differential.checking import Way, outcome
 from differential.queries import Trial
 from eventide.errors import BindError
-from eventide.syntax import parse
+from eventide.language import parse
 
 WAYS = [Way(), Way(cuts=1), Way(cuts=7), Way("runs"), Way("runs", cuts=3)]
 DEFAULTS = {"tie": None, "stream": "S1", "k": 1, "v": 1, "w": 1.0, "s": "p", "ok": True, "m": 0, "f": 0.0}

@@ -20,7 +20,7 @@ from differential.results import (
     make_plain_trial,
 )
 from eventide.pattern import Consumption
-from eventide.plan.ways import Cost
+from eventide.plan.totals.methods import Cost
 from seeds import seeds
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import eventide as et
 from differential.checking import Expected, events_of, make_events
 from differential.queries import SECOND, Trial, make_trial, simpler
 from eventide.errors import BindError, EventideError
+from eventide.language import parse
 from eventide.pattern import Consumption, Filtered, Named, Selector, Sequence, Window, WindowUnit
-from eventide.pattern.printing import to_ceql
-from eventide.reference import timeouts
-from eventide.syntax import parse
+from eventide.pattern.sequence_printing import to_ceql
+from eventide_reference import timeouts
 from seeds import seeds
 
 BATCHES = 12

@@ -9,9 +9,9 @@ import eventide as et
 from differential.checking import Way, outcome
 from differential.queries import Trial
 from eventide.errors import BindError
+from eventide.language import parse
 from eventide.pattern import Event, Gap, Query, Sequence, Window, WindowUnit
-from eventide.reference import count_matches, find_matches
-from eventide.syntax import parse
+from eventide_reference import count_matches, find_matches
 
 WAYS = [Way(), Way(cuts=1), Way("runs"), Way("runs", cuts=3), Way(counts=True)]
 DEFAULTS = {"tie": None, "stream": "S1", "case_id": 0, "k": 1, "v": 1, "w": 1.0, "s": "p", "ok": True, "m": 0, "f": 0.0}

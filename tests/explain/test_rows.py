@@ -7,7 +7,7 @@ import pytest
 
 import eventide as et
 from eventide.errors import BindError
-from eventide.support import FEATURES, SAMPLE
+from tools.support import FEATURES, SAMPLE
 
 TICKS = pa.table({"ts": pa.array([1, 2], pa.timestamp("us")), "price": [1.0, 2.0], "volume": [1, 2]})
 

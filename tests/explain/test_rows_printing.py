@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventide.pattern.row_printing import to_row_pattern
-from eventide.pattern.rows import (
+from eventide.language.sql.pattern import parse_row_pattern
+from eventide.pattern.row_pattern_printing import to_row_pattern
+from eventide.pattern.row_patterns import (
     Alternation,
     Concatenation,
     Empty,
@@ -19,7 +20,6 @@ from eventide.pattern.rows import (
     RowPattern,
     Variable,
 )
-from eventide.syntax.row_pattern import parse_row_pattern
 
 NAMES = ["A", "UP", "START", "PERMUTE", "lower", "two words", "a`b", 'a"b', "Ärger", "ß", "_1", "{-", "a$"]
 LEAVES = st.sampled_from([*map(Variable, NAMES), Empty(), PartitionStart(), PartitionEnd()])

@@ -10,16 +10,16 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from eventide.language import parse
+from eventide.match.dag.matcher import SharedDagMatcher
 from eventide.match.protocol import EventBatch
 from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.runs.matcher import RunsMatcher
-from eventide.match.shared_dag.matcher import SharedDagMatcher
 from eventide.pattern import WindowUnit
-from eventide.plan.operators import Encoding
+from eventide.plan.expressions.operators import Encoding
 from eventide.plan.plan import make_plan
 from eventide.plan.schema import Kind, StreamSchema
-from eventide.runtime.duck import arrow_kind
-from eventide.runtime.prepare import (
+from eventide.runtime.prepare.sequences import (
     ARRIVAL,
     ORDER,
     DuckDialect,
@@ -29,8 +29,8 @@ from eventide.runtime.prepare import (
     row_filter,
     select_list,
 )
-from eventide.runtime.stage import StageOptions, make_matcher
-from eventide.syntax import parse
+from eventide.runtime.relational.duckdb import arrow_kind
+from eventide.runtime.stage.stage import StageOptions, make_matcher
 
 # The matchers that the conformance suite judges, by the name that forces each of them.
 MATCHERS = {"automaton": SharedDagMatcher, "runs": RunsMatcher, "recompute": RecomputeMatcher}

@@ -8,8 +8,8 @@ import numpy as np
 
 from eventide.match.disorder.settings import ArrivalBatch
 from eventide.match.disorder.state import NEWER, NONE, RIN, RIP, SEQUENCE
-from eventide.plan.disorder import make_disorder_matcher
-from eventide.reference import find_matches
+from eventide.plan.matchers.disorder import make_disorder_matcher
+from eventide_reference import find_matches
 from match.building import prepare
 
 

@@ -8,8 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from eventide.match.agreement import bit_of
-from eventide.reference import find_matches
+from eventide.match.programs.agreement import bit_of
+from eventide_reference import find_matches
 from match.building import Run, matches_of, plan_of, prepare, stream
 
 SEEDS = range(2 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 40)

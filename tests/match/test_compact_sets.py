@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from eventide.match.shared_dag.nodes import UNION
-from eventide.reference import find_matches
+from eventide.match.dag.nodes import UNION
+from eventide_reference import find_matches
 from match.building import Run, ends_of, matches_of, plan_of, prepare, stream, supports
 from match.cases import CASES, names_of
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eventide.reference import admissible, find_matches
-from eventide.reference.oracle import Match
+from eventide_reference import admissible, find_matches
+from eventide_reference.oracle import Match
 from match.building import GENERAL, MATCHERS, Run, matches_of, plan_of, prepare, stream
 from match.cases import CASES, EVERYWHERE_CONSUMED, names_of, with_matchers
 
@@ -124,7 +124,7 @@ def test_a_dump_is_the_same_after_it_was_loaded(matcher):
 @BY_MATCHER
 def test_a_state_of_another_version_is_refused(matcher, monkeypatch):
     run = Run(plan_of("SELECT * WHERE A ; B", matcher))
-    module = "eventide.match.recompute.matcher" if matcher == "recompute" else "eventide.match.base"
+    module = "eventide.match.recompute.matcher" if matcher == "recompute" else "eventide.match.dag.arena"
     monkeypatch.setattr(f"{module}.STATE_VERSION", 99)
     state = run.matcher.dump()
     monkeypatch.undo()

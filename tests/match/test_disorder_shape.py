@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from eventide.match.disorder.settings import ForbiddenEvent
-from eventide.match.packed import pack_arrays, unpack_arrays
-from eventide.plan.disorder import disorder_reason, disorder_shape
+from eventide.match.state_bytes import pack_arrays, unpack_arrays
+from eventide.plan.matchers.disorder import disorder_reason, disorder_shape
 from match.building import plan_of, stream
 from match.disordered import Disordered, arrivals, by_oracle
 from match.test_jit_modes import elsewhere

@@ -8,9 +8,9 @@ import random
 import numpy as np
 import pytest
 
+from eventide.match.dag.enumerator import MatchLimit
 from eventide.match.disorder import matcher as disorder
-from eventide.match.harvest import MatchLimit
-from eventide.plan.disorder import make_disorder_matcher
+from eventide.plan.matchers.disorder import make_disorder_matcher
 from match.building import plan_of, stream
 from match.disordered import Disordered, arrivals, by_oracle, delayed, random_events, watermark, with_tie_break
 

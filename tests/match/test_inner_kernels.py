@@ -73,8 +73,8 @@ def test_there_are_inner_kernels():
 @pytest.mark.parametrize(
     "source",
     [
-        "from eventide.match.recompute.bits import first_of\nfirst_of(words, 0, 0, 1)",
-        "from eventide.match.recompute.bits import first_of as first\ndef f():\n    return first(words, 0, 0, 1)",
+        "from eventide.match.recompute.bit_rows.bits import first_of\nfirst_of(words, 0, 0, 1)",
+        "from eventide.match.recompute.bit_rows.bits import first_of as first\ndef f():\n    return first(words, 0, 0, 1)",
         "from eventide.match.recompute import bits\nbits.first_of(words, 0, 0, 1)",
     ],
 )
@@ -83,7 +83,7 @@ def test_a_call_from_python_is_seen(source):
 
 
 def test_a_call_from_a_kernel_is_none():
-    assert not calls_of("from eventide.match.recompute.bits import first_of\n@kernel\ndef f(words):\n    return first_of(words, 0, 0, 1)")
+    assert not calls_of("from eventide.match.recompute.bit_rows.bits import first_of\n@kernel\ndef f(words):\n    return first_of(words, 0, 0, 1)")
 
 
 def test_python_calls_no_inner_kernel():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eventide.match.shared_dag.nodes import UNION, new_nodes
+from eventide.match.dag.nodes import UNION, new_nodes
 from match.building import Run, ends_of, matches_of, plan_of, prepare, stream, supports
 
 LOOPS = "SELECT * WHERE A ; B+ ; C WITHIN 8 events"

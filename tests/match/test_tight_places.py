@@ -7,9 +7,9 @@ import os
 import numpy as np
 import pytest
 
-from eventide.match import base, harvest
-from eventide.match.harvest import MatchLimit
-from eventide.reference import find_matches
+from eventide.match.dag import arena, enumerator
+from eventide.match.dag.enumerator import MatchLimit
+from eventide_reference import find_matches
 from match.building import GENERAL, MATCHERS, Run, ends_of, matches_of, plan_of, prepare, stream, supports
 
 SLOW = os.environ.get("NUMBA_DISABLE_JIT") == "1"
@@ -26,14 +26,14 @@ def expected(plan, events):
 @pytest.fixture
 def small_rooms(monkeypatch):
     """Let every array begin with hardly any room, so that each event asks for more."""
-    monkeypatch.setattr(base, "FIRST_NODES", 8)
-    monkeypatch.setattr(base, "FIRST_ACCEPTS", 2)
-    monkeypatch.setattr(harvest, "CHUNK_MATCHES", 2)
-    monkeypatch.setattr("eventide.match.shared_dag.matcher.FIRST_STATES", 1)
-    monkeypatch.setattr("eventide.match.shared_dag.matcher.FIRST_WIDTH", 1)
+    monkeypatch.setattr(arena, "FIRST_NODES", 8)
+    monkeypatch.setattr(arena, "FIRST_ACCEPTS", 2)
+    monkeypatch.setattr(enumerator, "CHUNK_MATCHES", 2)
+    monkeypatch.setattr("eventide.match.dag.matcher.FIRST_STATES", 1)
+    monkeypatch.setattr("eventide.match.dag.matcher.FIRST_WIDTH", 1)
     monkeypatch.setattr("eventide.match.runs.matcher.FIRST_RUNS", 1)
-    monkeypatch.setattr("eventide.match.recompute.gathering.CHUNK_MATCHES", 1)
-    monkeypatch.setattr("eventide.match.recompute.searching.MOST_ROW_BYTES", 0)
+    monkeypatch.setattr("eventide.match.recompute.merged_matches.CHUNK_MATCHES", 1)
+    monkeypatch.setattr("eventide.match.recompute.search.MOST_ROW_BYTES", 0)
 
 
 @BY_GENERAL
@@ -249,8 +249,8 @@ def test_what_a_selector_drops_and_what_shows_the_same_does_not_count(text, matc
 
 @BY_GENERAL
 def test_candidates_that_explode_behind_one_match_stop_a_capped_run(matcher, monkeypatch):
-    monkeypatch.setattr(harvest, "MOST_CANDIDATES", 64)
-    monkeypatch.setattr(harvest, "CHUNK_MATCHES", 16)
+    monkeypatch.setattr(enumerator, "MOST_CANDIDATES", 64)
+    monkeypatch.setattr(enumerator, "CHUNK_MATCHES", 16)
     plan = plan_of("SELECT MAX * WHERE A ; B+ ; C", matcher)
     given = prepare(plan, stream("a" + "b" * (8 if matcher == "runs" else 40) + "c"))
     with pytest.raises(MatchLimit) as stopped:
@@ -260,7 +260,7 @@ def test_candidates_that_explode_behind_one_match_stop_a_capped_run(matcher, mon
 
 @BY_GENERAL
 def test_many_ends_with_few_candidates_each_are_no_explosion(matcher, monkeypatch):
-    monkeypatch.setattr(harvest, "MOST_CANDIDATES", 2000)
+    monkeypatch.setattr(enumerator, "MOST_CANDIDATES", 2000)
     ends = 3000
     plan = plan_of("SELECT MAX * WHERE A : B:+ : C PARTITION BY key", matcher)
     given = prepare(plan, stream("abbc" * ends, keys=[key for key in range(ends) for _ in "abbc"]))

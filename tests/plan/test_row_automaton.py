@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from eventide.errors import BindError
-from eventide.plan.rows.automaton import ACCEPT, ACCEPT_AT_END, build
-from eventide.syntax.row_pattern import parse_row_pattern
+from eventide.language.sql.pattern import parse_row_pattern
+from eventide.plan.row_patterns.automaton import ACCEPT, ACCEPT_AT_END, build
 
 
 def automaton(text: str):

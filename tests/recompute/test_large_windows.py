@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from eventide.match.recompute import searching
+from eventide.match.recompute import search
 from match.building import matches_of, plan_of, prepare, stream
 
 SLOW = os.environ.get("NUMBA_DISABLE_JIT") == "1"
@@ -39,7 +39,7 @@ def events_of(types, values, seed):
 @pytest.mark.parametrize("text", QUERIES)
 @pytest.mark.parametrize("keyed", [False, True])
 def test_rows_of_several_words_find_what_the_automaton_finds(text, rows, keyed, monkeypatch):
-    monkeypatch.setattr(searching, "MOST_ROW_BYTES", rows)
+    monkeypatch.setattr(search, "MOST_ROW_BYTES", rows)
     text = text.replace(" WITHIN", " PARTITION BY key WITHIN") if keyed else text
     events = events_of("aabbc" if "B" in text else "a", 40, len(text))
     plan = plan_of(text, "recompute")

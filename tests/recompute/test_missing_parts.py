@@ -8,10 +8,10 @@ import pytest
 
 import eventide as et
 from eventide.errors import BindError
-from eventide.match.harvest import MatchLimit
-from eventide.match.packed import pack_arrays, unpack_arrays
-from eventide.plan.recompute import condition_kinds
-from eventide.reference import find_matches
+from eventide.match.dag.enumerator import MatchLimit
+from eventide.match.state_bytes import pack_arrays, unpack_arrays
+from eventide.plan.matchers.recompute import condition_kinds
+from eventide_reference import find_matches
 from match.building import Run, matches_of, plan_of, prepare, stream
 
 STAR = "SELECT * WHERE A AS a ; B* AS b ; C AS c FILTER a.v < b.v AND b.v < NEXT(b.v) WITHIN 30"
@@ -168,7 +168,7 @@ def test_what_shows_the_same_counts_once_for_max_matches(pattern):
 
 
 def test_a_run_with_too_many_matches_stops_before_it_has_gathered_them_all(monkeypatch):
-    monkeypatch.setattr("eventide.match.recompute.gathering.CHUNK_MATCHES", 8)
+    monkeypatch.setattr("eventide.match.recompute.merged_matches.CHUNK_MATCHES", 8)
     # With forgotten variables the matches of an event are compared before they leave; there are 2^60 of them.
     plan = plan_of("SELECT b WHERE A ; B+ AS b ; (B OR C)", "recompute")
     with pytest.raises(MatchLimit):

@@ -7,9 +7,9 @@ import os
 import pytest
 
 from eventide.errors import BindError
-from eventide.match.recompute import gathering, searching
-from eventide.reference import admissible, find_matches
-from eventide.reference.oracle import Match
+from eventide.match.recompute import merged_matches, search
+from eventide_reference import admissible, find_matches
+from eventide_reference.oracle import Match
 from match.building import Run, plan_of, prepare
 from recompute.drawing import draw
 
@@ -24,8 +24,8 @@ def disagreement(seed, monkeypatch):
         plan = plan_of(drawn.text, "recompute")
     except BindError as error:
         return f"{drawn.text}: {error}" if error.condition == "MATCHER_NOT_SOUND" else "refused"
-    monkeypatch.setattr(gathering, "CHUNK_MATCHES", 1 if drawn.small else 1 << 10)
-    monkeypatch.setattr(searching, "MOST_ROW_BYTES", drawn.rows)
+    monkeypatch.setattr(merged_matches, "CHUNK_MATCHES", 1 if drawn.small else 1 << 10)
+    monkeypatch.setattr(search, "MOST_ROW_BYTES", drawn.rows)
     given = prepare(plan, drawn.events)
     interleaved = drawn.interleaved or plan.query.limit is not None
     given = given.interleaved() if interleaved else given

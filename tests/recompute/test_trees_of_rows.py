@@ -8,11 +8,13 @@ import os
 import numpy as np
 import pytest
 
-from eventide.match.jit import kernel
-from eventide.match.recompute import row_trees, searching
-from eventide.match.recompute.encoding import encode_doubles, encode_integers
-from eventide.match.recompute.row_trees import LONG, MADE, PAUSE, WANTED, new_trees, with_wanted_tree
-from eventide.match.recompute.rows import ask_tree, new_rows, row_of
+from eventide.compilation import kernel
+from eventide.index.encoding import encode_doubles, encode_integers
+from eventide.match.recompute import search
+from eventide.match.recompute.bit_rows import row_trees
+from eventide.match.recompute.bit_rows.row_trees import LONG, MADE, PAUSE, WANTED, new_trees, with_wanted_tree
+from eventide.match.recompute.bit_rows.rows import ask_tree, new_rows, row_of
+from eventide.match.recompute.bit_rows.words import words_for
 from eventide.match.recompute.shape import (
     ChainRelation,
     Compare,
@@ -24,8 +26,7 @@ from eventide.match.recompute.shape import (
     Value,
     lay_out,
 )
-from eventide.match.recompute.window import Window
-from eventide.match.recompute.words import words_for
+from eventide.match.recompute.window_events import Window
 from match.building import matches_of, plan_of, prepare
 from match.test_jit_modes import elsewhere
 from recompute.drawing import draw
@@ -166,7 +167,7 @@ def count_trees(monkeypatch):
         made[0] += 1
         return with_wanted_tree(*given)
 
-    monkeypatch.setattr(searching, "with_wanted_tree", counted)
+    monkeypatch.setattr(search, "with_wanted_tree", counted)
     return made
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import eventide as et
 from eventide.datasets import cards, stocks
-from eventide.reference import find_matches
+from eventide_reference import find_matches
 from worked_examples.cases import REGION_ATTRIBUTES, REGIONS
 
 QUERY_1 = """

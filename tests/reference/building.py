@@ -23,7 +23,7 @@ from eventide.pattern import (
     Window,
     WindowUnit,
 )
-from eventide.reference import find_matches
+from eventide_reference import find_matches
 
 ANY, NEXT, STRICT = Strategy.ANY, Strategy.NEXT, Strategy.STRICT
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from eventide.reference import recognize
-from eventide.syntax.match_recognize import parse_match_recognize
+from eventide.language.sql.match_recognize import parse_match_recognize
+from eventide_reference import recognize
 
 
 def parsed(clause):

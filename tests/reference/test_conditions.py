@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 
 from eventide.errors import BindError
-from eventide.reference.values import value_of
+from eventide_reference.values import value_of
 from reference.building import either, found, many, no, seq, stream, where, within
 
 NAN = float("nan")

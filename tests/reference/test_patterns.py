@@ -6,7 +6,7 @@ import pytest
 
 from eventide.errors import BindError
 from eventide.pattern import Event, Query
-from eventide.reference import find_matches
+from eventide_reference import find_matches
 from reference.building import ANY, NEXT, STRICT, both, either, found, many, named, no, seq, stream, where, within
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as draw
 
 from eventide.pattern import Absence, Both, Either, Event, Gap, Named, Query, Repeat, Sequence
-from eventide.reference import find_matches
+from eventide_reference import find_matches
 from reference.building import ANY, NEXT, STRICT, seq, stream
 
 TYPES = "ABC"

@@ -8,7 +8,7 @@ import pytest
 
 from eventide.errors import BindError, DataError
 from eventide.pattern import Consumption, Event, Name, Query, Selector, WindowUnit
-from eventide.reference import Match, admissible, count_matches, find_matches, output_rows
+from eventide_reference import Match, admissible, count_matches, find_matches, output_rows
 from reference.building import STRICT, either, found, no, part, select, seq, stream, where, within
 
 KEYED = {"partition_by": (Name("key"),)}

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from eventide.errors import BindError
-from eventide.reference import recognize
+from eventide_reference import recognize
 from reference.row_building import MARKS, defined, marked, measured, parsed, result, run, xs
 
 # What expressions read

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as draw
 
 from eventide.errors import LimitError
-from eventide.pattern.rows import (
+from eventide.pattern.row_patterns import (
     Alternation,
     Concatenation,
     Empty,
@@ -22,7 +22,7 @@ from eventide.pattern.rows import (
     Variable,
     walk_rows,
 )
-from eventide.reference.rows.words import Search, Steps
+from eventide_reference.rows.words import Search, Steps
 from reference.row_building import defined, marked, parsed, result, run, xs
 
 # Preferment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eventide.pattern import Name, Query, Selector, WindowUnit
-from eventide.reference import find_matches, output_rows
+from eventide_reference import find_matches, output_rows
 from reference.building import ANY, NEXT, STRICT, both, either, found, many, named, no, select, seq, stream, where, within
 
 FIRES = stream(

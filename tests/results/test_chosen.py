@@ -13,11 +13,11 @@ import pytest
 
 import eventide as et
 from eventide.errors import EventideError, EventideWarning
-from eventide.match.aggregates.exact import Aggregator, Events
-from eventide.match.aggregates.paths import Numbered
+from eventide.match.totals.exact import Aggregator, Events
+from eventide.match.totals.paths import Numbered
 from eventide.plan.plan import make_plan
 from eventide.plan.schema import Kind
-from eventide.runtime.chosen import drawn_numbers
+from eventide.runtime.collect.ranked import drawn_numbers
 
 TABLE = pa.table(
     {

@@ -11,7 +11,7 @@ import pytest
 
 import eventide as et
 from eventide.errors import EventideWarning
-from eventide.match.aggregates import neighbouring
+from eventide.match.totals import neighbouring
 
 
 def doubling(size: int) -> et.Events:

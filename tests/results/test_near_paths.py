@@ -16,13 +16,13 @@ import pytest
 
 import eventide as et
 from eventide.errors import EventideWarning, LimitError
-from eventide.match.aggregates import neighbour_paths, paths
-from eventide.match.aggregates.exact import Events
-from eventide.match.aggregates.paths import Match, Numbered, Ranked
+from eventide.match.totals import neighbour_paths, paths
+from eventide.match.totals.exact import Events
+from eventide.match.totals.paths import Match, Numbered, Ranked
 from eventide.plan.plan import Plan, make_plan
 from eventide.plan.schema import Kind
-from eventide.plan.ways import Cost
-from eventide.runtime.propagation import make_aggregator
+from eventide.plan.totals.methods import Cost
+from eventide.runtime.collect.propagation import make_aggregator
 from match.test_jit_modes import elsewhere
 from results.test_chosen import chi_square
 
@@ -119,7 +119,7 @@ def test_samples_of_all_keys_are_uniform(pattern: str, number: int) -> None:
 
 
 def test_too_many_pairs_are_refused_as_for_groups() -> None:
-    with mock.patch("eventide.match.aggregates.neighbouring.MOST_PAIRS", 50):
+    with mock.patch("eventide.match.totals.neighbouring.MOST_PAIRS", 50):
         for clause in ("ORDER BY SUM(b.x) LIMIT 2", "SAMPLE 2 SEED 1"):
             with pytest.raises(LimitError, match="TOO_MANY_PAIRS"):
                 run(f"SELECT * WHERE {RISING} {clause}", loop(list(range(30))))

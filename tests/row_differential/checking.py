@@ -14,9 +14,9 @@ from unittest import mock
 
 import eventide as et
 from eventide.errors import DataError, EventideError, EventideWarning, LimitError
-from eventide.reference import recognize
-from eventide.runtime.rows.local import LocalRows
-from eventide.runtime.rows.stage import RowOptions
+from eventide.runtime.stage.row_stage import RowOptions
+from eventide.runtime.tables.local_rows import LocalRows
+from eventide_reference import recognize
 from row_differential.queries import Trial, simpler_trials
 from row_differential.tables import COLUMNS, Row, as_table, interleaved, make_rows
 
@@ -55,8 +55,8 @@ def run(trial: Trial, rows: list[Row], way: Way) -> pa.Table:
             # A table of hashes needs a free place.
             rooms.enter_context(mock.patch("eventide.match.row_pattern.matcher.SMALLEST_MEMORY", max(2, way.room)))
         if way.block is not None:
-            rooms.enter_context(mock.patch("eventide.runtime.rows.stage.BLOCK_ROWS", way.block))
-            rooms.enter_context(mock.patch("eventide.runtime.rows.local.PREPARED_ROWS", way.block))
+            rooms.enter_context(mock.patch("eventide.runtime.stage.row_stage.BLOCK_ROWS", way.block))
+            rooms.enter_context(mock.patch("eventide.runtime.tables.local_rows.PREPARED_ROWS", way.block))
         if way.public:
             return et.sql(trial.text, input=table)
         local = LocalRows(table)

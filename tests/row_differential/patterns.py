@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eventide.pattern.rows import (
+from eventide.pattern.row_patterns import (
     Alternation,
     Concatenation,
     Empty,

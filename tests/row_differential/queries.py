@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from eventide.errors import EventideError
-from eventide.pattern.rows import Permutation, Repetition, RowPattern, RowQuery, primary_variables, walk_rows
-from eventide.syntax.statement import parse_statement
+from eventide.language.sql.statement import parse_statement
+from eventide.pattern.row_patterns import Permutation, Repetition, RowPattern, RowQuery, primary_variables, walk_rows
 from row_differential.expressions import ExpressionMaker
 from row_differential.patterns import make_pattern, simpler_patterns, to_text
 

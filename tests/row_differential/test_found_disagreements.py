@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import eventide as et
-from eventide.reference import recognize
-from eventide.syntax.statement import parse_statement
+from eventide.language.sql.statement import parse_statement
+from eventide_reference import recognize
 from row_differential.checking import comparable
 
 CASES = {

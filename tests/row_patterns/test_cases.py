@@ -11,8 +11,8 @@ import pytest
 
 import eventide as et
 from eventide.errors import EventideError, EventideWarning
-from eventide.reference import recognize
-from eventide.syntax.match_recognize import parse_match_recognize
+from eventide.language.sql.match_recognize import parse_match_recognize
+from eventide_reference import recognize
 from row_patterns.reading import CASES, all_cases, bag, read_file, rows_of
 
 FOUND = all_cases()

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import eventide as et
-from eventide.runtime.cluster import estimate, packing
-from eventide.runtime.distribution import WAYS
+from eventide.runtime.spread import estimate, packing
+from eventide.runtime.spread.distribution import WAYS
 from spark.streaming import configured
 from spark.test_spark_batch import as_frame, given, local_rows, spark_rows, trades
 

@@ -12,7 +12,7 @@ import pytest
 
 import eventide as et
 from eventide.plan.plan import make_plan
-from eventide.runtime.distribution import distribute
+from eventide.runtime.spread.distribution import distribute
 from spark.streaming import configured
 
 pytestmark = pytest.mark.connect

@@ -13,7 +13,7 @@ from differential.checking import Expected, Way, described, events_of, make_even
 from differential.queries import Trial, make_trial
 from differential.streams import Row, as_table
 from eventide.pattern import Event, Window, WindowUnit, walk
-from eventide.runtime.stream.rows import hold_of
+from eventide.runtime.streams.queries.row_patterns import hold_of
 from row_differential.checking import Expected as ExpectedRows
 from row_differential.checking import by_partition
 from row_differential.tables import as_table as as_rows

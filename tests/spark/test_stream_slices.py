@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 
 import eventide as et
-from eventide.runtime.stream.placing import place_numbers, spark_hash
+from eventide.runtime.streams.bucket_numbers import place_numbers, spark_hash
 from spark.streaming import FileStream, comparable, quiet
 from spark.test_streams import END, LATENESS, SCHEMA, cut, given, made_events, matched
 

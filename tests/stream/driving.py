@@ -10,17 +10,17 @@ import pyarrow as pa
 
 import eventide as et
 from eventide.errors import EventideWarning
-from eventide.plan.results import Groups
-from eventide.runtime.duck import DIALECT, fetch
-from eventide.runtime.group_schema import group_schema
-from eventide.runtime.local import LocalSource
-from eventide.runtime.prepare import select_list
-from eventide.runtime.slots import stage_schema
-from eventide.runtime.stream.bucket import Bucket, Emitted
-from eventide.runtime.stream.engine import RESULT_COLUMNS
-from eventide.runtime.stream.output import CHANGE
-from eventide.runtime.stream.planning import StreamOptions, event_job, stream_layout
-from eventide.runtime.stream.spreading import gathered, spread
+from eventide.plan.totals.results import Groups
+from eventide.runtime.collect.group_schema import group_schema
+from eventide.runtime.collect.matches import stage_schema
+from eventide.runtime.prepare.sequences import select_list
+from eventide.runtime.relational.duckdb import DIALECT, fetch
+from eventide.runtime.streams.bucket import Bucket, Emitted
+from eventide.runtime.streams.bucket_query import RESULT_COLUMNS
+from eventide.runtime.streams.output import CHANGE
+from eventide.runtime.streams.planning.jobs import StreamOptions, event_job, stream_layout
+from eventide.runtime.streams.shuffle import gathered, spread
+from eventide.runtime.tables.local import LocalSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,7 +124,7 @@ class Run:
 
 def finish(connection: Any, plan: Plan) -> pa.Table:
     """Run Finish over what is registered as `found`."""
-    from eventide.runtime.prepare import finish_columns, finish_filter
+    from eventide.runtime.prepare.sequences import finish_columns, finish_filter
 
     sql = f"SELECT {select_list(finish_columns(plan, DIALECT), DIALECT)} FROM found"
     condition = finish_filter(plan, DIALECT)

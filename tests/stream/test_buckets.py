@@ -9,13 +9,13 @@ import pytest
 
 import eventide as et
 from eventide.errors import BindError, DataError, LimitError
-from eventide.runtime.stream import bucket as bucket_module
-from eventide.runtime.stream.bucket import Bucket
-from eventide.runtime.stream.engine import END, MATCH_HIGH, MATCH_LOW, START
-from eventide.runtime.stream.job import DROP_OLDEST
-from eventide.runtime.stream.output import OrderedOutput
-from eventide.runtime.stream.packing import pack, unpack
-from eventide.runtime.stream.planning import StreamOptions, reorder_reason
+from eventide.runtime.streams import bucket as bucket_module
+from eventide.runtime.streams.bucket import Bucket
+from eventide.runtime.streams.bucket_query import END, MATCH_HIGH, MATCH_LOW, START
+from eventide.runtime.streams.job import DROP_OLDEST
+from eventide.runtime.streams.output import OrderedOutput
+from eventide.runtime.streams.planning.jobs import StreamOptions, reorder_reason
+from eventide.runtime.streams.state_bytes import pack, unpack
 from stream.driving import Run
 from stream.test_stories import SCHEMA, events_of
 

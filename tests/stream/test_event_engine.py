@@ -13,9 +13,9 @@ from differential.queries import Trial, make_trial
 from differential.streams import Row, in_time_order
 from eventide.errors import BindError
 from eventide.pattern import WindowUnit
-from eventide.plan.choice import RECOMPUTE, RUNS, SHARED_DAG
-from eventide.runtime.stream.output import CORRECTNESS
-from eventide.runtime.stream.planning import StreamOptions, reorder_reason
+from eventide.plan.matchers.choice import RECOMPUTE, RUNS, SHARED_DAG
+from eventide.runtime.streams.output import CORRECTNESS
+from eventide.runtime.streams.planning.jobs import StreamOptions, reorder_reason
 from seeds import seeds
 from stream.driving import Run
 

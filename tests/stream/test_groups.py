@@ -16,10 +16,10 @@ from differential.results import expected_groups, make_group_trial, produced_gro
 from differential.streams import EPOCH
 from eventide.errors import BindError, DataError
 from eventide.pattern import Consumption, GroupUnit, Selector
-from eventide.pattern.printing import to_ceql
-from eventide.plan.ways import Cost
-from eventide.runtime import group_totals
-from eventide.runtime.stream.planning import StreamOptions
+from eventide.pattern.sequence_printing import to_ceql
+from eventide.plan.totals.methods import Cost
+from eventide.runtime.collect import group_totals
+from eventide.runtime.streams.planning.jobs import StreamOptions
 from stream.driving import Run
 from stream.test_event_engine import disordered, pieces, tables_of
 

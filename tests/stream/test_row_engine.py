@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from eventide.errors import BindError, DataError
-from eventide.runtime.stream.output import EarlyOutput
-from eventide.runtime.stream.packing import pack, unpack
-from eventide.runtime.stream.rows import check_streamable, hold_of, stream_warnings
+from eventide.runtime.streams.output import EarlyOutput
+from eventide.runtime.streams.queries.row_patterns import check_streamable, hold_of, stream_warnings
+from eventide.runtime.streams.state_bytes import pack, unpack
 from seeds import seeds
 from stream_rows.checking import Tally, check, make_stream_trial
 from stream_rows.letters import Story, query_of, rows_of

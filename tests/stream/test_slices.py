@@ -14,18 +14,18 @@ import eventide as et
 from differential.checking import Expected, Way, described, events_of, make_events
 from differential.queries import Trial, make_trial
 from eventide.errors import BindError, DataError
-from eventide.plan.choice import SHARED_DAG
-from eventide.plan.spreading import why_not_sliced
-from eventide.runtime.duck import DIALECT
-from eventide.runtime.prepare import CLOCK
-from eventide.runtime.source import Options, StreamSettings
-from eventide.runtime.stream.bucket import Counters, Emitted
-from eventide.runtime.stream.job import Place, StreamJob
-from eventide.runtime.stream.packing import table_of
-from eventide.runtime.stream.placing import place_numbers, spark_hash
-from eventide.runtime.stream.planning import Projection, Spreading, StreamOptions, event_query
-from eventide.runtime.stream.processor import COUNTED, COUNTERS, emitted_frames
-from eventide.runtime.stream.slicing import distribute_stream
+from eventide.plan.matchers.choice import SHARED_DAG
+from eventide.plan.matchers.slices import why_not_sliced
+from eventide.runtime.prepare.sequences import CLOCK
+from eventide.runtime.relational.duckdb import DIALECT
+from eventide.runtime.streams.bucket import Counters, Emitted
+from eventide.runtime.streams.bucket_numbers import place_numbers, spark_hash
+from eventide.runtime.streams.job import Place, StreamJob
+from eventide.runtime.streams.planning.jobs import Projection, Spreading, StreamOptions, event_query
+from eventide.runtime.streams.planning.slices import distribute_stream
+from eventide.runtime.streams.spark.processor import COUNTED, COUNTERS, emitted_frames
+from eventide.runtime.streams.state_bytes import table_of
+from eventide.runtime.tables.source import Options, StreamSettings
 from stream.driving import Run
 from stream.reading import Story, read_stories
 from stream.test_buckets import ROLES, feed, matches, resumed, running

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import eventide as et
-from eventide.runtime.stream.output import CHANGE
-from eventide.runtime.stream.planning import StreamOptions
+from eventide.runtime.streams.output import CHANGE
+from eventide.runtime.streams.planning.jobs import StreamOptions
 from stream.driving import Run
 from stream.reading import Story, read_stories
 

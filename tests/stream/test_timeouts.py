@@ -17,12 +17,12 @@ from differential.queries import Trial, make_trial
 from differential.streams import Row
 from differential.test_timeouts import is_sequence, timed
 from eventide.errors import EventideWarning
-from eventide.reference import timeouts
-from eventide.runtime.duck import DIALECT, fetch
-from eventide.runtime.prepare import select_list
-from eventide.runtime.stream.planning import StreamOptions
-from eventide.runtime.stream.timeout_planning import timeout_job
-from eventide.runtime.stream.timeouts import LAST_STEP, REACHED
+from eventide.runtime.prepare.sequences import select_list
+from eventide.runtime.relational.duckdb import DIALECT, fetch
+from eventide.runtime.streams.planning.jobs import StreamOptions
+from eventide.runtime.streams.planning.timeouts import timeout_job
+from eventide.runtime.streams.queries.timeouts import LAST_STEP, REACHED
+from eventide_reference import timeouts
 from seeds import seeds
 from stream.driving import Run
 from stream.test_event_engine import disordered, pieces, tables_of

@@ -12,9 +12,9 @@ from random import Random
 from unittest import mock
 
 from eventide.errors import BindError, DataError, EventideWarning
-from eventide.runtime.rows.local import LocalRows
-from eventide.runtime.rows.stage import RowOptions
-from eventide.runtime.stream.rows import check_streamable, hold_of
+from eventide.runtime.stage.row_stage import RowOptions
+from eventide.runtime.streams.queries.row_patterns import check_streamable, hold_of
+from eventide.runtime.tables.local_rows import LocalRows
 from row_differential.checking import Expected, Parts, by_partition
 from row_differential.queries import Trial, make_trial
 from row_differential.tables import EPOCH, Row, as_table, make_rows

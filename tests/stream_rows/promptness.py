@@ -9,11 +9,11 @@ from random import Random
 import pyarrow as pa
 
 from eventide.errors import BindError
-from eventide.pattern.rows import primary_variables
-from eventide.plan.rows.plan import RowPlan
-from eventide.runtime.rows.local import LocalRows
-from eventide.runtime.rows.stage import RowOptions
-from eventide.runtime.stream.rows import check_streamable
+from eventide.pattern.row_patterns import primary_variables
+from eventide.plan.row_patterns.plan import RowPlan
+from eventide.runtime.stage.row_stage import RowOptions
+from eventide.runtime.streams.queries.row_patterns import check_streamable
+from eventide.runtime.tables.local_rows import LocalRows
 from row_differential.patterns import VARIABLES, make_pattern, to_text
 from stream_rows.letters import EPOCH, micros
 from stream_rows.running import plan_of, stream_of

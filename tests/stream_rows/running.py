@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.errors import EventideWarning
-from eventide.plan.rows.plan import RowPlan
+from eventide.language.sql.statement import parse_statement
+from eventide.plan.row_patterns.plan import RowPlan
 from eventide.plan.schema import CLOCK_COLUMN
-from eventide.runtime.duck import DIALECT, connected, fetch
-from eventide.runtime.prepare import select_list
-from eventide.runtime.rows.local import LocalRows
-from eventide.runtime.rows.prepare import ARRIVAL, RowPreparation
-from eventide.runtime.stream.engine import CHECK, ID, KEY, MATCH_HIGH, MATCH_LOW, RESULT_COLUMNS
-from eventide.runtime.stream.rows import RowStreamEngine
-from eventide.syntax.statement import parse_statement
+from eventide.runtime.prepare.row_patterns import ARRIVAL, RowPreparation
+from eventide.runtime.prepare.sequences import select_list
+from eventide.runtime.relational.duckdb import DIALECT, connected, fetch
+from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, MATCH_HIGH, MATCH_LOW, RESULT_COLUMNS
+from eventide.runtime.streams.queries.row_patterns import RowStreamEngine
+from eventide.runtime.tables.local_rows import LocalRows
 
 FAR = 1 << 60
 """A watermark above all times."""

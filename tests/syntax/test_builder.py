@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eventide.errors import ParseError
-from eventide.pattern.model import Event
-from eventide.syntax import parse
-from eventide.syntax.builder import PatternBuilder, absent, both, either, event, query, seq
+from eventide.language import parse
+from eventide.language.builder import PatternBuilder, absent, both, either, event, query, seq
+from eventide.pattern.sequences import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable

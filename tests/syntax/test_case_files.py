@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from eventide.errors import ParseError
-from eventide.pattern.printing import to_ceql
-from eventide.syntax import parse
+from eventide.language import parse
+from eventide.pattern.sequence_printing import to_ceql
 
 
 def read_cases(file_name: str) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import pytest
 from sqlglot import exp
 
 from eventide.errors import ParseError
-from eventide.syntax.expressions import conjunction, conjuncts, parse_condition, parse_expression
+from eventide.language.reading.expressions import conjunction, conjuncts, parse_condition, parse_expression
 
 
 @pytest.mark.parametrize(

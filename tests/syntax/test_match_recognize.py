@@ -6,10 +6,10 @@ import pytest
 from sqlglot import exp
 
 from eventide.errors import ParseError, Span
-from eventide.pattern.model import Name
-from eventide.pattern.rows import RowQuery, RowsPerMatch, Skip, SkipTo, SortKey, Subset, Variable, primary_variables
-from eventide.syntax.match_recognize import parse_match_recognize as parse
-from eventide.syntax.row_expressions import PATTERN_FUNCTIONS
+from eventide.language.sql.expressions import PATTERN_FUNCTIONS
+from eventide.language.sql.match_recognize import parse_match_recognize as parse
+from eventide.pattern.row_patterns import RowQuery, RowsPerMatch, Skip, SkipTo, SortKey, Subset, Variable, primary_variables
+from eventide.pattern.sequences import Name
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

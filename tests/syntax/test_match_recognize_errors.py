@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eventide.errors import ParseError
-from eventide.syntax import parse_statement
+from eventide.language import parse_statement
 
 
 def read_cases() -> list[tuple[str, str]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from eventide.errors import ParseError
-from eventide.pattern.rows import (
+from eventide.language.sql.pattern import parse_row_pattern as parse
+from eventide.pattern.row_patterns import (
     Alternation,
     Concatenation,
     Empty,
@@ -18,7 +19,6 @@ from eventide.pattern.rows import (
     Variable,
     walk_rows,
 )
-from eventide.syntax.row_pattern import parse_row_pattern as parse
 
 A, B, C = Variable("A"), Variable("B"), Variable("C")
 

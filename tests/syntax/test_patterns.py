@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from eventide.errors import ParseError, Span
-from eventide.pattern.model import (
+from eventide.language import parse
+from eventide.language.ceql.parser import parse_ceql
+from eventide.language.reading.expressions import parse_condition
+from eventide.language.sase.parser import parse_sase
+from eventide.pattern.sequences import (
     Absence,
     Both,
     Consumption,
@@ -22,10 +26,6 @@ from eventide.pattern.model import (
     Window,
     WindowUnit,
 )
-from eventide.syntax import parse
-from eventide.syntax.ceql import parse_ceql
-from eventide.syntax.expressions import parse_condition
-from eventide.syntax.sase import parse_sase
 
 A, B, C, D = (Event(name) for name in "ABCD")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventide.errors import ParseError
-from eventide.syntax import LANGUAGES, parse
+from eventide.language import LANGUAGES, parse
 
 VOCABULARY = (
     "SELECT FROM WHERE FILTER PARTITION BY WITHIN CONSUME LIMIT PATTERN EVENT SEQ AND OR NOT AS ALL MAX RETURN SLIDE * + ? : ; ~> "

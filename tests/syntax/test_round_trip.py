@@ -7,7 +7,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventide.pattern.model import (
+from eventide.language import parse
+from eventide.language.reading.expressions import parse_condition, parse_expression
+from eventide.pattern.sequence_printing import to_ceql
+from eventide.pattern.sequences import (
     Absence,
     Both,
     Consumption,
@@ -31,9 +34,6 @@ from eventide.pattern.model import (
     Window,
     WindowUnit,
 )
-from eventide.pattern.printing import to_ceql
-from eventide.syntax import parse
-from eventide.syntax.expressions import parse_condition, parse_expression
 
 NAMES = st.sampled_from(["A", "B", "x", "y1", "filter", "Limit", "and", "NEXT", "events", "odd name", "tick`ed", "été", "1st"])
 # Negated events have names of their own: a condition that mentions them would move to their NOT.

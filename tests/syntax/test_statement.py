@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from eventide.syntax import parse_statement
+from eventide.language import parse_statement
 
 CLAUSE = "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.x AS x PATTERN (A B+ $) DEFINE B AS B.x > PREV(B.x) AND y <> ')')"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventide.errors import ParseError
-from eventide.syntax import parse_statement
+from eventide.language import parse_statement
 
 CORRECT = (
     "WITH c AS (SELECT * FROM (VALUES (1, 'a')) AS t(a, b)) SELECT m.* FROM c MATCH_RECOGNIZE (PARTITION BY a, `b c` ORDER BY b DESC "

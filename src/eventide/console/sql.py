@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from eventide.console.inputs import Engine, UsageMistakeError, split_setting
 from eventide.console.spark import data_errors_named
 from eventide.errors import BindError, ParseError
+from eventide.language.reading.tokens import is_word
+from eventide.language.sql.tokens import tokenize_rows
 from eventide.sources.files import Format, format_of, read_column_names, read_table
-from eventide.syntax.row_tokens import tokenize_rows
-from eventide.syntax.tokens import is_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

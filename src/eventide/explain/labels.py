@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eventide.explain.states import MATCH
+from eventide.explain.kinds.sequence_states import MATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.explain.states import AutomatonView, Edge
+    from eventide.explain.kinds.sequence_states import AutomatonView, Edge
 
 
 @dataclass(frozen=True)

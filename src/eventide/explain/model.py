@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eventide.explain.states import AutomatonView, shown_variable, view_automaton
+from eventide.explain.kinds.sequence_states import AutomatonView, shown_variable, view_automaton
 from eventide.pattern import Strategy, Window, WindowUnit
-from eventide.pattern.printing import quote_name, to_ceql, window_to_ceql
-from eventide.plan.choice import uses_strategy
-from eventide.plan.recompute import condition_kinds
-from eventide.plan.results import Best, Groups, describe_leaving, describe_unit
-from eventide.plan.structure import BoundAbsence
-from eventide.plan.ways import Cost
-from eventide.plan.windows import most_events
+from eventide.pattern.sequence_printing import quote_name, to_ceql, window_to_ceql
+from eventide.plan.matchers.choice import uses_strategy
+from eventide.plan.matchers.recompute import condition_kinds
+from eventide.plan.sequences.structure import BoundAbsence
+from eventide.plan.sequences.windows import most_events
+from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.results import Best, Groups, describe_leaving, describe_unit
 
 if TYPE_CHECKING:
     from eventide.plan.plan import Plan
-    from eventide.plan.structure import Occurrence
+    from eventide.plan.sequences.structure import Occurrence
 
 LOCAL = "local"
 CORRELATED = "correlated"

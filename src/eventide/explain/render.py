@@ -20,7 +20,7 @@ def explain_plan(plan: Plan, format: str, physical: str | None = None) -> str:  
     """Return a plan as text, or its automaton as a mermaid or dot diagram; `physical` is the relational engine's own plan.
 
     >>> from eventide.plan.plan import make_plan
-    >>> from eventide.syntax import parse
+    >>> from eventide.language import parse
     >>> plan = make_plan(parse("SELECT * WHERE A ; B"), {}, lambda trees: [])
     >>> print(explain_plan(plan, "dot").splitlines()[0])
     digraph automaton {

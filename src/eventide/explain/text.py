@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eventide.explain.kinds.sequence_states import MATCH
 from eventide.explain.model import OPAQUE
-from eventide.explain.states import MATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from eventide.explain.kinds.sequence_states import AutomatonView, Edge, StateView
     from eventide.explain.model import Explanation, PredicateView
-    from eventide.explain.states import AutomatonView, Edge, StateView
 
 
 def to_text(explanation: Explanation) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from eventide.match.selection import Keep
+from eventide.match.dag.selection import Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from eventide.match.enumeration import Absences, Found
-    from eventide.match.programs import Programs
-    from eventide.match.tables import TransitionSource
+    from eventide.match.dag.enumeration import Absences, Found
+    from eventide.match.programs.programs import Programs
+    from eventide.match.transitions import TransitionSource
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The pattern model: frozen data that every language parses to and every engine starts from."""
 
-from eventide.pattern.model import (
+from eventide.pattern.sequences import (
     Absence,
     Both,
     Consumption,

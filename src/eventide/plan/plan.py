@@ -6,24 +6,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
-from eventide.match.selection import Keep
-from eventide.match.shared_dag.kernel import CONSUME_ALL, CONSUME_NONE, CONSUME_SLOT
+from eventide.match.dag.kernel import CONSUME_ALL, CONSUME_NONE, CONSUME_SLOT
+from eventide.match.dag.selection import Keep
 from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
-from eventide.plan.automaton import Automaton
-from eventide.plan.binding import BoundPattern, bind_pattern, own_names
-from eventide.plan.choice import RECOMPUTE, SHARED_DAG, Choice, choose_matcher, explodes, loops_freely, uses_strategy
-from eventide.plan.conditions import Compiled, ConditionCompiler
-from eventide.plan.evaluable import check_evaluable
-from eventide.plan.labelling import Labelling
-from eventide.plan.operators import OpaqueCondition, ValueColumn
-from eventide.plan.predicates import Predicate, assign_predicates, check_untyped_streams, with_bits
-from eventide.plan.recompute import preferred_choice, recompute_reason
-from eventide.plan.references import ALL_EVENTS, span_of
-from eventide.plan.results import Best, Drawn, Groups, Results, bind_results, binder_of
+from eventide.plan.expressions.evaluable import check_evaluable
+from eventide.plan.expressions.operators import OpaqueCondition, ValueColumn
+from eventide.plan.expressions.references import ALL_EVENTS, span_of
+from eventide.plan.matchers.choice import RECOMPUTE, SHARED_DAG, Choice, choose_matcher, explodes, loops_freely, uses_strategy
+from eventide.plan.matchers.recompute import preferred_choice, recompute_reason
 from eventide.plan.rewrite import RULES
 from eventide.plan.schema import Kind, StreamSchema
-from eventide.plan.ways import Cost, Way, choose_way
-from eventide.plan.windows import BoundWindow, bind_window, implied_window, reads_clock
+from eventide.plan.sequences.automaton import Automaton
+from eventide.plan.sequences.binding import BoundPattern, bind_pattern, own_names
+from eventide.plan.sequences.conditions import Compiled, ConditionCompiler
+from eventide.plan.sequences.labelling import Labelling
+from eventide.plan.sequences.predicates import Predicate, assign_predicates, check_untyped_streams, with_bits
+from eventide.plan.sequences.windows import BoundWindow, bind_window, implied_window, reads_clock
+from eventide.plan.totals.methods import Cost, Way, choose_way
+from eventide.plan.totals.results import Best, Drawn, Groups, Results, bind_results, binder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from eventide.pattern import Query
-    from eventide.plan.output import OutputBinder, OutputPlan
-    from eventide.plan.structure import Node
+    from eventide.plan.sequences.output import OutputBinder, OutputPlan
+    from eventide.plan.sequences.structure import Node
 
     Describe = Callable[[Sequence[exp.Expression]], list[Kind]]
     Rule = Callable[[Query, BoundPattern, StreamSchema | None], list[str]]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from eventide.runtime.source import Options, Source, StreamSettings, source_of
+from eventide.runtime.tables.source import Options, Source, StreamSettings, source_of
 
 __all__ = ["Options", "Source", "StreamSettings", "source_of"]

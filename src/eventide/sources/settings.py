@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from eventide.errors import BindError, ParseError, did_you_mean
-from eventide.pattern.model import WindowUnit
+from eventide.language.parts.windows import parse_window
+from eventide.pattern.sequences import WindowUnit
 from eventide.sources.files import Format
-from eventide.syntax.windows import parse_window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.recompute.comparisons import Side, predicates_of
-from eventide.match.recompute.words import words_for
-from eventide.match.recompute.zorder import BOX_ROWS, HIGH, LOW, interleave
+from eventide.index.zorder import BOX_ROWS, HIGH, LOW, interleave
+from eventide.match.recompute.bit_rows.comparisons import Side, predicates_of
+from eventide.match.recompute.bit_rows.words import words_for
 
 FULL = np.iinfo(np.uint64).max
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eventide.match.recompute.encoding import (
+from eventide.index.encoding import (
     StringDictionary,
     decode_doubles,
     decode_integers,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eventide.match.recompute.comparisons import (
+from eventide.index.encoding import HIGHEST, LOWEST
+from eventide.index.zorder import HIGH, LOW
+from eventide.match.recompute.bit_rows.comparisons import (
     EQUAL,
     GREATER,
     GREATER_EQUAL,
@@ -18,11 +20,9 @@ from eventide.match.recompute.comparisons import (
     narrow,
     predicates_of,
 )
-from eventide.match.recompute.encoding import HIGHEST, LOWEST
-from eventide.match.recompute.joins import COMPARED, REUSED, hybrid_join, nested_loop_join, new_counters, renumber
-from eventide.match.recompute.sweep_join import sorted_orders, sweep_join
-from eventide.match.recompute.words import words_for
-from eventide.match.recompute.zorder import HIGH, LOW
+from eventide.match.recompute.bit_rows.words import words_for
+from eventide.match.recompute.joins.hybrid_join import COMPARED, REUSED, hybrid_join, nested_loop_join, new_counters, renumber
+from eventide.match.recompute.joins.sweep_join import sorted_orders, sweep_join
 from match.recompute.points import dirty_bits, joined, random_predicates, random_side, unpacked
 
 

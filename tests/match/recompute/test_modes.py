@@ -7,16 +7,16 @@ import json
 import numpy as np
 import pytest
 
-from eventide.match.recompute.box_query import rows_in_box
-from eventide.match.recompute.encoding import encode_double, encode_integer
-from eventide.match.recompute.joins import hybrid_join, nested_loop_join, new_counters
-from eventide.match.recompute.region_join import region_join
-from eventide.match.recompute.regions import cluster, groups_for
-from eventide.match.recompute.sliding import CPU_FRIENDLY, MEMORY_FRIENDLY, SlidingTrees
-from eventide.match.recompute.sweep_join import sorted_orders, sweep_join
-from eventide.match.recompute.tree import insert_all, new_forest
-from eventide.match.recompute.tree_deletion import delete
-from eventide.match.recompute.zorder import next_in_by_splitting, z_order
+from eventide.index.box_query import rows_in_box
+from eventide.index.encoding import encode_double, encode_integer
+from eventide.index.moving_window import CPU_FRIENDLY, MEMORY_FRIENDLY, SlidingTrees
+from eventide.index.tree import insert_all, new_forest
+from eventide.index.tree_deletion import delete
+from eventide.index.zorder import next_in_by_splitting, z_order
+from eventide.match.recompute.joins.hybrid_join import hybrid_join, nested_loop_join, new_counters
+from eventide.match.recompute.joins.region_join import region_join
+from eventide.match.recompute.joins.regions import cluster, groups_for
+from eventide.match.recompute.joins.sweep_join import sorted_orders, sweep_join
 from match.recompute.points import dirty_bits, random_box, random_points, random_predicates, random_side
 from match.recompute.test_chains import chains_of
 from match.test_jit_modes import elsewhere

@@ -7,10 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from eventide.match.recompute.comparisons import GREATER, LESS, Side, predicates_of
-from eventide.match.recompute.joins import BLOCKS, COMPARED, REUSED, new_counters
-from eventide.match.recompute.region_join import region_join
-from eventide.match.recompute.regions import (
+from eventide.index.zorder import deinterleave, shared_bits, z_order
+from eventide.match.recompute.bit_rows.comparisons import GREATER, LESS, Side, predicates_of
+from eventide.match.recompute.bit_rows.words import blocks_of, words_for
+from eventide.match.recompute.joins.hybrid_join import BLOCKS, COMPARED, REUSED, new_counters
+from eventide.match.recompute.joins.region_join import region_join
+from eventide.match.recompute.joins.regions import (
     ANY_SIZE,
     FULL,
     NONE,
@@ -21,8 +23,6 @@ from eventide.match.recompute.regions import (
     lanes_by_dominance,
     regions_of,
 )
-from eventide.match.recompute.words import blocks_of, words_for
-from eventide.match.recompute.zorder import deinterleave, shared_bits, z_order
 from match.recompute.points import address, dirty_bits, joined, random_points, random_predicates, random_side, unpacked
 
 

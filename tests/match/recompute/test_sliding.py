@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eventide.match.recompute.sliding import CPU_FRIENDLY, MEMORY_FRIENDLY, SlidingTrees
-from eventide.match.recompute.tree import FREE_NODES
+from eventide.index.moving_window import CPU_FRIENDLY, MEMORY_FRIENDLY, SlidingTrees
+from eventide.index.tree import FREE_NODES
 from match.recompute.points import inside, random_box
 
 METHODS = [MEMORY_FRIENDLY, CPU_FRIENDLY]

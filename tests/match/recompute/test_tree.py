@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eventide.match.recompute.box_query import count_in_box, rows_in_box
-from eventide.match.recompute.tree import FREE_NODES, TOUCHED, insert_all, new_forest, with_trees
-from eventide.match.recompute.tree_deletion import delete, drop
-from eventide.match.recompute.zorder import shared_bits, whole_space
+from eventide.index.box_query import count_in_box, rows_in_box
+from eventide.index.tree import FREE_NODES, TOUCHED, insert_all, new_forest, with_trees
+from eventide.index.tree_deletion import delete, drop
+from eventide.index.zorder import shared_bits, whole_space
 from match.recompute.points import address, inside, random_box, random_points
 
 

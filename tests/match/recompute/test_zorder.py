@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from eventide.match.recompute.zorder import (
+from eventide.index.zorder import (
     BOX_ROWS,
     FOUND,
     HIGH,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from eventide.compilation import inner_kernel
 from eventide.match.disorder.rules import separated, surroundings_are_clean, window_begin, window_end
 from eventide.match.disorder.stacks import precedes
 from eventide.match.disorder.state import NEWER, NONE, OLDER, PROBES, RIN, RIP, TIME
-from eventide.match.jit import inner_kernel
-from eventide.match.programs import closes, joins
+from eventide.match.programs.programs import closes, joins
 
 
 @inner_kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from eventide.compilation import inner_kernel, kernel
+from eventide.match.dag.enumeration import FINISHED, FULL
 from eventide.match.disorder.rules import forbids, lies_in_gap, window_end
 from eventide.match.disorder.state import (
     EARLIEST,
@@ -15,8 +17,6 @@ from eventide.match.disorder.state import (
     RETRACTED,
     TIME,
 )
-from eventide.match.enumeration import FINISHED, FULL
-from eventide.match.jit import inner_kernel, kernel
 
 
 @inner_kernel

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from eventide.compilation import inner_kernel, kernel
+from eventide.match.dag.enumeration import FINISHED, FULL
 from eventide.match.disorder.building import fulfils, next_match, suffix_holds
 from eventide.match.disorder.holding import deadline_of, hold, retract, write_match
 from eventide.match.disorder.rules import window_begin
@@ -31,9 +33,7 @@ from eventide.match.disorder.state import (
     WAITS,
     WATERMARK,
 )
-from eventide.match.enumeration import FINISHED, FULL
-from eventide.match.jit import inner_kernel, kernel
-from eventide.match.programs import new_scratch
+from eventide.match.programs.programs import new_scratch
 
 NEED_HOLDING = 3
 NEED_INSTANCES = 4

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eventide.match.dag.enumeration import FINISHED, FULL, Found, new_found
+from eventide.match.dag.enumerator import MatchLimit
 from eventide.match.disorder.holding import release
 from eventide.match.disorder.kernel import NEED_HOLDING, NEED_INSTANCES, advance
 from eventide.match.disorder.settings import ArrivalBatch, DisorderOptions, DisorderSettings, Naive
@@ -41,15 +43,13 @@ from eventide.match.disorder.state import (
     new_rows,
     new_stacks,
 )
-from eventide.match.enumeration import FINISHED, FULL, Found, new_found
-from eventide.match.harvest import MatchLimit
-from eventide.match.packed import pack_arrays, unpack_arrays
+from eventide.match.state_bytes import pack_arrays, unpack_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.match.enumeration import Absences
-    from eventide.match.programs import Programs
+    from eventide.match.dag.enumeration import Absences
+    from eventide.match.programs.programs import Programs
 
 FIRST_INSTANCES = 1 << 8
 FIRST_HOLDING = 1 << 6

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from eventide.compilation import inner_kernel, kernel
 from eventide.match.disorder.stacks import precedes
 from eventide.match.disorder.state import HIGHEST, LOWEST, NEWER, NONE, OLDER, TIME
-from eventide.match.jit import inner_kernel, kernel
-from eventide.match.programs import all_hold
+from eventide.match.programs.programs import all_hold
 
 
 @inner_kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eventide.compilation import inner_kernel, kernel
 from eventide.match.disorder.settings import Naive
 from eventide.match.disorder.state import (
     APPENDED,
@@ -23,7 +24,6 @@ from eventide.match.disorder.state import (
     TIME,
     TOP,
 )
-from eventide.match.jit import inner_kernel, kernel
 
 APPEND = int(Naive.APPEND)
 

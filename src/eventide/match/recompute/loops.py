@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import inner_kernel
-from eventide.match.recompute.bits import (
+from eventide.compilation import inner_kernel
+from eventide.match.recompute.bit_rows.bits import (
     add_bit,
     clear_bits,
     copy_bits,
@@ -21,6 +21,8 @@ from eventide.match.recompute.bits import (
     keep_bits,
     remove_bits,
 )
+from eventide.match.recompute.bit_rows.row_trees import MADE
+from eventide.match.recompute.bit_rows.rows import ask_tree, row_of
 from eventide.match.recompute.frames import (
     ALL_HEADS,
     ALLOWED,
@@ -35,9 +37,7 @@ from eventide.match.recompute.frames import (
     place_of,
     set_at,
 )
-from eventide.match.recompute.judging import event_holds, residuals_hold
-from eventide.match.recompute.row_trees import MADE
-from eventide.match.recompute.rows import ask_tree, row_of
+from eventide.match.recompute.residual_conditions import event_holds, residuals_hold
 
 
 @inner_kernel

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.enumeration import COUNT_LIMIT, FINISHED, FULL, Found
-from eventide.match.harvest import MatchLimit
-from eventide.match.held import EventHolder, HeldEvents
-from eventide.match.packed import pack_arrays, unpack_arrays
-from eventide.match.recompute.gathering import Blocks, Gathered, within_quota
-from eventide.match.recompute.searching import ShapeSearch, ends_match, laid_out, searched_events
+from eventide.match.dag.enumeration import COUNT_LIMIT, FINISHED, FULL, Found
+from eventide.match.dag.enumerator import MatchLimit
+from eventide.match.held_events import EventHolder, HeldEvents
+from eventide.match.recompute.merged_matches import Blocks, Gathered, within_quota
+from eventide.match.recompute.search import ShapeSearch, ends_match, laid_out, searched_events
 from eventide.match.recompute.sorting import sort_events
+from eventide.match.state_bytes import pack_arrays, unpack_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,266 +1,177 @@
-"""The search for all matches that end at a trigger (kammoun.md 3.1 to 3.3).
-
-Steps of one event are bound first, the one with the fewest candidates before the others; every bound event leaves of the other
-steps' candidates those that fit its row. Loops follow from right to left, and their chains are written out as they are found. The
-whole search is held in arrays: when there is no room for another match it stops, and goes on in the next call.
-"""
+"""The search for the matches of one shape, as it is prepared once a batch and called until it is through."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
-from eventide.match.checking import surroundings_are_clean
-from eventide.match.enumeration import FINISHED, FULL
-from eventide.match.jit import inner_kernel, kernel
-from eventide.match.programs import new_scratch
-from eventide.match.recompute.bits import first_of
-from eventide.match.recompute.frames import (
-    ALL_HEADS,
-    CURRENT,
-    EMIT,
-    ENTER,
-    FRAME,
-    FRAMES,
-    MODE,
-    NEXT,
-    NEXT_HEAD,
-    NUMBER,
-    TRIGGER,
-    ask_trees,
-    bind,
-    candidates_of,
-    feasible,
-    inner_at,
-    place_of,
-    restrict_all,
-    set_at,
-)
-from eventide.match.recompute.judging import gaps_are_clean, residuals_hold, write_path
-from eventide.match.recompute.loops import begin_chain, begin_loop, walk_chain
-from eventide.match.recompute.row_trees import MADE, WANTED
-from eventide.match.recompute.writing import chain_rows, write_chains
+from eventide.index.encoding import encode_doubles, encode_integers
+from eventide.match.dag.enumeration import Absences, Found, Store, new_accepts, new_walk
+from eventide.match.recompute.bit_rows.row_trees import RowTrees, new_trees, with_wanted_tree
+from eventide.match.recompute.bit_rows.rows import Rows, new_rows
+from eventide.match.recompute.bit_rows.words import LANES, words_for
+from eventide.match.recompute.frames import NUMBER, Search, new_search
+from eventide.match.recompute.search_kernel import WANTS_TREE, search_matches
+from eventide.match.recompute.shape import RecomputeShape, Shape, Step, Value, lay_out
+from eventide.match.recompute.window_events import Window, find_forbidden, find_populations, link_forbidden
 
-WANTS_TREE = 2
-"""The status of a search that goes on when the tree that its rows want has been made."""
+if TYPE_CHECKING:
+    from eventide.match.held_events import HeldEvents
+    from eventide.match.programs.programs import Programs
+    from eventide.match.protocol import MatcherSettings
+    from eventide.match.recompute.sorting import SortedEvents
+
+MOST_ROW_BYTES = 1 << 26
+"""How large the tables of rows may become; beyond it rows are computed again when they are needed again."""
 
 
-@inner_kernel
-def begin_trigger(shape, window, rows, search, trigger):
-    """Bind the trigger as the last event and order the steps by their candidates; returns whether a match is possible."""
-    steps = search.base.shape[0]
-    last = steps - 1
-    begin = np.int64(window.begin[trigger])
-    if begin > trigger:
-        return False
-    search.bound[0] = 0
-    for step in range(steps):
-        search.low[0, step] = window.rank[step, begin]
-        search.high[0, step] = window.rank[step, trigger]
-        search.base[step] = search.low[0, step] >> 6
-        search.depth[step] = -1
-        search.head[step] = -1
-    search.high[0, last] += 1
-    for target in range(3 * steps):
-        search.owner[0, target] = -1
-    for step in range(steps):
-        if search.high[0, step] - search.low[0, step] < shape.minimum[step]:
-            return False
-    own = np.int64(window.rank[last, trigger])
-    search.chosen[last, 0] = own
-    # The trigger itself is one of the events that the last step binds, whichever others follow.
-    search.bound[0] = np.int64(1) << last
-    asked = rows.trees.asked
-    if asked[asked.shape[0] - 1, MADE] > 0:
-        ask_trees(shape, window, rows, search, np.int64(0), np.int64(last), own)
-    restrict_all(shape, window, rows, search, np.int64(0), np.int64(last), own)
-    if shape.loop[last]:
-        restrict_all(shape, window, rows, search, np.int64(0), np.int64(2 * steps + last), own)
-        search.bound[0] = 0
-    else:
-        search.depth[last] = 0
-    if not feasible(shape, search, np.int64(0)):
-        return False
-    frames = 0
-    for step in range(steps - 1, -1, -1):
-        if shape.loop[step] or step == last:
-            continue
-        held = candidates_of(search, np.int64(0), np.int64(step))
-        at = frames
-        while at > 0 and candidates_of(search, np.int64(0), np.int64(search.frame_step[at - 1])) > held:
-            search.frame_step[at] = search.frame_step[at - 1]
-            at -= 1
-        search.frame_step[at] = step
-        frames += 1
-    for step in range(steps - 1, -1, -1):
-        if shape.loop[step]:
-            search.frame_step[frames] = step
-            frames += 1
-    search.state[FRAMES] = frames
-    return True
+class LaidOut(NamedTuple):
+    """A shape, and what kernels read of it."""
+
+    steps: tuple[Step, ...]
+    shape: Shape
+    wanted: list[tuple[int, Value]]
+    """The value columns to gather, each for the events of one step."""
 
 
-@inner_kernel
-def next_single(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges):
-    """Bind the next candidate of a step of one event; returns whether there is one that can be completed."""
-    low, high = search.low[frame, step], search.high[frame, step]
-    owner = search.owner[frame, step]
-    candidate = max(search.chosen[step, 0] + 1, low)
-    asked = rows.trees.asked
-    asking = asked[asked.shape[0] - 1, MADE] > 0 and frame + 1 < search.state[FRAMES]
-    while True:
-        if owner >= 0:
-            candidate = first_of(search.sets, set_at(search, np.int64(owner), step), candidate, high)
-            if candidate < 0:
-                return False
-        elif candidate >= high:
-            return False
-        search.chosen[step, 0] = candidate
-        place = place_of(window, step, candidate)
-        if asking:
-            ask_trees(shape, window, rows, search, frame, step, candidate)
-        if (
-            gaps_are_clean(shape, window, search, frame, step, place)
-            and (frame + 1 == search.state[FRAMES] or bind(shape, window, rows, search, frame, step, place, place))
-            and (
-                not judges
-                or residuals_hold(shape, window, search, frame, step, programs, walk, store, scratch)
-            )
-        ):
-            return True
-        candidate += 1
+def laid_out(shape: RecomputeShape) -> LaidOut:
+    """Lay a shape out, once for all batches."""
+    return LaidOut(shape.steps, *lay_out(shape))
 
 
-@kernel
-def search_matches(
-    shape, window, rows, search, triggers, low_of, taken, quota, found, programs, absences, accepts, walk, store
-):
-    """Write the matches of triggers; returns (status, matches written).
+class SearchedEvents(NamedTuple):
+    """What the searches of all shapes read of a batch."""
 
-    After FULL the call is repeated with more room, after WANTS_TREE with the tree that is wanted.
-    """
-    state, asked = search.state, rows.trees.asked
-    steps = search.base.shape[0]
-    last = steps - 1
-    limit, room = found.start.shape[0], found.row.shape[0]
-    scratch = new_scratch()
-    number = 0
-    judges = shape.residual.shape[0] > 0
-    cleans = absences.check.shape[0] > 0 or absences.leading.shape[0] > 0
-    fast = not judges and not cleans
-    while True:
-        mode, frame = state[MODE], state[FRAME]
-        if mode == TRIGGER:
-            if state[NUMBER] == triggers.shape[0]:
-                return FINISHED, number
-            if asked[asked.shape[0] - 1, WANTED] > 0:
-                return WANTS_TREE, number
-            trigger = np.int64(triggers[state[NUMBER]])
-            state[NUMBER] += 1
-            state[CURRENT] = trigger
-            if taken[window.key[trigger]] >= quota:
-                continue
-            if not begin_trigger(shape, window, rows, search, trigger):
-                continue
-            if judges and not shape.loop[last]:
-                # Programs that read the last event alone have no step of their own to wait for.
-                search.bound[steps + 1] = 0
-                if not residuals_hold(shape, window, search, np.int64(steps + 1), np.int64(last), programs, walk, store, scratch):
-                    continue
-            state[FRAME] = np.int64(0)
-            state[MODE] = ENTER
-        elif mode == ENTER:
-            if frame == state[FRAMES]:
-                state[MODE] = EMIT
-                continue
-            step = np.int64(search.frame_step[frame])
-            if shape.loop[step]:
-                begin_loop(shape, window, search, frame, step)
-                if shape.from_first[step] >= 0:
-                    search.head[step] = search.low[frame, step] - 1
-                    state[MODE] = NEXT_HEAD
-                    continue
-                begin_chain(shape, window, rows, search, frame, step, search.low[frame, step], np.int64(-1))
-            else:
-                search.chosen[step, 0] = search.low[frame, step] - 1
-                search.depth[step] = 0
-            state[MODE] = NEXT
-        elif mode == NEXT_HEAD:
-            step = np.int64(search.frame_step[frame])
-            head = first_of(
-                search.inner, inner_at(search, step, ALL_HEADS), search.head[step] + 1, search.high[frame, step]
-            )
-            if head < 0:
-                search.head[step] = -1
-                state[FRAME] = frame - 1
-                state[MODE] = NEXT if frame > 0 else TRIGGER
-                continue
-            search.head[step] = head
-            begin_chain(shape, window, rows, search, frame, step, head, head)
-            state[MODE] = NEXT
-        elif mode == NEXT:
-            step = np.int64(search.frame_step[frame])
-            if fast and frame + 1 == state[FRAMES] and shape.loop[step] and chain_rows(shape, window, rows, search, step):
-                key = window.key[state[CURRENT]]
-                left = quota - taken[key]
-                full, written_now = write_chains(shape, window, rows, search, frame, step, found, np.int64(number), left)
-                number += written_now
-                taken[key] += written_now
-                if full:
-                    return FULL, number
-                if taken[key] >= quota:
-                    state[MODE] = TRIGGER
-                elif search.head[step] >= 0:
-                    state[MODE] = NEXT_HEAD
-                else:
-                    state[FRAME] = frame - 1
-                    state[MODE] = NEXT if frame > 0 else TRIGGER
-            elif shape.loop[step]:
-                found_one = walk_chain(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges)
-                if found_one:
-                    state[FRAME] = frame + 1
-                    state[MODE] = ENTER
-                elif search.head[step] >= 0:
-                    state[MODE] = NEXT_HEAD
-                else:
-                    state[FRAME] = frame - 1
-                    state[MODE] = NEXT if frame > 0 else TRIGGER
-            elif next_single(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges):
-                state[FRAME] = frame + 1
-                state[MODE] = ENTER
-            else:
-                state[FRAME] = frame - 1
-                state[MODE] = NEXT if frame > 0 else TRIGGER
-        else:
-            trigger = state[CURRENT]
-            key = window.key[trigger]
-            written = found.offset[number]
-            needed = written
-            for bound_step in range(steps):
-                needed += search.depth[bound_step] + 1
-            if number == limit or needed > room:
-                return FULL, number
-            state[MODE] = NEXT if frame > 0 else TRIGGER
-            state[FRAME] = frame - 1
-            start = window.row[place_of(window, 0, search.chosen[0, search.depth[0]])]
-            if cleans:
-                depth = write_path(shape, window, search, (np.int64(1) << steps) - 1, walk)
-                accepts.low[0] = low_of[window.row[trigger]]
-                accepts.row[0] = window.row[trigger]
-                if not surroundings_are_clean(
-                    programs, absences, accepts, np.int64(0), start, walk, depth, store, scratch
-                ):
-                    continue
-            for bound_step in range(steps):
-                label = shape.label[bound_step, 0]
-                for index in range(search.depth[bound_step], -1, -1):
-                    found.row[written] = window.row[place_of(window, bound_step, search.chosen[bound_step, index])]
-                    found.label[written] = label
-                    label = shape.label[bound_step, 1]
-                    written += 1
-            found.start[number] = start
-            found.end[number] = window.row[trigger]
-            number += 1
-            found.offset[number] = written
-            taken[key] += 1
-            if taken[key] >= quota:
-                state[MODE] = TRIGGER
+    held: HeldEvents
+    sorted: SortedEvents
+    store: Store
+    programs: Programs
+    absences: Absences
+
+
+def searched_events(settings: MatcherSettings, held: HeldEvents, by_key: SortedEvents) -> SearchedEvents:
+    """Lay events out for searches."""
+    bits = np.array(settings.forbidden_bits, np.int64)
+    previous = np.full((len(bits), len(held.slot)), -1, np.int32)
+    if len(bits):
+        link_forbidden(by_key.key, by_key.row, by_key.mask, bits, previous)
+    values = np.ascontiguousarray(held.values)
+    store = Store(held.clock, held.low, values, values.view(np.float64), np.ascontiguousarray(held.valid), previous)
+    absences = settings.labelled.absences()
+    absences = absences._replace(decided=np.zeros_like(absences.decided))
+    return SearchedEvents(held, by_key, store, settings.labelled.programs(), absences)
+
+
+class ShapeSearch:
+    """The search for the matches of one shape: give it triggers, then ask it for matches until it is finished."""
+
+    def __init__(self, shape: LaidOut, events: SearchedEvents, ending: npt.NDArray[np.int64]) -> None:
+        self._events = events
+        self._shape = shape
+        self._window = _window(shape, events)
+        most = np.zeros(len(shape.steps), np.int64)
+        self.triggers = self._among(ending)
+        find_populations(self._window.begin, self._window.rank, self.triggers, most)
+        self._rows, self._search = _rooms(shape.shape, most, new_trees(shape.shape, self._window, most))
+        self._walk = new_walk(int(most.sum()) + len(most) + 1)
+        self._accepts = new_accepts(1, len(events.store.previous))
+
+    def start(self, ending: npt.NDArray[np.int64]) -> bool:
+        """Take the next rows at which matches may end, of those it was made for; returns whether any can end one here."""
+        self.triggers = self._among(ending)
+        self._search.state[NUMBER] = 0
+        return len(self.triggers) > 0
+
+    def resume(self, taken: npt.NDArray[np.int64], quota: int, found: Found) -> tuple[int, int]:
+        """Write matches until there is no room or none is left; returns (FULL or FINISHED, matches written)."""
+        status, written = self._resume(taken, quota, found)
+        while status == WANTS_TREE:
+            self._rows = self._rows._replace(trees=with_wanted_tree(self._rows.trees, self._shape.shape, self._window))
+            rest = Found(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
+            status, more = self._resume(taken, quota, rest)
+            written += more
+        return status, written
+
+    def _resume(self, taken: npt.NDArray[np.int64], quota: int, found: Found) -> tuple[int, int]:
+        events = self._events
+        return search_matches(  # type: ignore[no-any-return]
+            self._shape.shape,
+            self._window,
+            self._rows,
+            self._search,
+            self.triggers,
+            events.held.low,
+            taken,
+            quota,
+            found,
+            events.programs,
+            events.absences,
+            self._accepts,
+            self._walk,
+            events.store,
+        )
+
+    def _among(self, ending: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        places: npt.NDArray[np.int32] = self._events.sorted.place[ending[ends_match(self._shape, self._events, ending)]]
+        return places
+
+
+def ends_match(shape: LaidOut, events: SearchedEvents, ending: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return which of these rows can bind the last step of a shape."""
+    able: npt.NDArray[np.bool_] = (events.held.mask[ending] >> shape.steps[-1].bit) & 1 == 1
+    return able
+
+
+def _window(shape: LaidOut, events: SearchedEvents) -> Window:
+    steps, wanted = shape.steps, shape.wanted
+    by_key, held = events.sorted, events.held
+    size = len(by_key.row)
+    rank = np.zeros((len(steps), size + 1), np.int32)
+    candidates = []
+    for number, step in enumerate(steps):
+        has = (by_key.mask >> step.bit) & 1
+        np.cumsum(has, out=rank[number, 1:])
+        candidates.append(np.flatnonzero(has).astype(np.int32))
+    first = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(places) for places in candidates])])
+    words = words_for(max(len(places) for places in candidates))
+    values = np.zeros((len(wanted), words * LANES), np.uint64)
+    valid = np.zeros((len(wanted), words * LANES), np.uint8)
+    for number, (number_of_step, value) in enumerate(wanted):
+        rows = by_key.row[candidates[number_of_step]]
+        values[number, : len(rows)] = _coordinates(held.values[value.column][rows], value)
+        valid[number, : len(rows)] = held.valid[value.column][rows]
+    blocks = values.reshape(len(wanted), words, LANES)
+    usable = np.packbits(valid, axis=1, bitorder="little").view(np.uint64)
+    forbids = any(step.forbidden_before for step in steps)
+    forbidden = np.full((len(steps), size if forbids else 0), -1, np.int32)
+    for number, step in enumerate(steps):
+        if step.forbidden_before:
+            bits = np.int64(sum(1 << bit for bit in set(step.forbidden_before)))
+            find_forbidden(by_key.key, by_key.mask, bits, number, forbidden)
+    return Window(by_key.row, by_key.key, by_key.begin, rank, first, np.concatenate(candidates), blocks, usable, forbidden)
+
+
+def _rooms(shape: Shape, most: npt.NDArray[np.int64], trees: RowTrees) -> tuple[Rows, Search]:
+    steps = len(most)
+    widths, places = [], []
+    for origin, target in zip(shape.family_from, shape.family_to, strict=True):
+        own = int(target if origin < 0 else origin) % steps
+        widths.append(int(most[int(target) % steps] + 1) // 64 + 2)
+        places.append(1 << int(most[own] + 1).bit_length())
+    while 8 * sum(width * count for width, count in zip(widths, places, strict=True)) > MOST_ROW_BYTES and max(places) > 1:
+        largest = max(range(len(places)), key=lambda family: widths[family] * places[family])
+        if places[largest] == 1:
+            break
+        places[largest] //= 2
+    return new_rows(widths, places, trees), new_search(steps, int(most.max()))
+
+
+def _coordinates(values: npt.NDArray[np.int64], value: Value) -> npt.NDArray[np.uint64]:
+    """Return what compares as the values do."""
+    if value.widened:
+        return encode_doubles(values.astype(np.float64))
+    if value.is_double:
+        return encode_doubles(np.ascontiguousarray(values).view(np.float64))
+    return encode_integers(values)

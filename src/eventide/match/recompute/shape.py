@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.recompute.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, SWAPPED
+from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, SWAPPED
 
 UNBOUNDED = 1 << 30
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.jit import inner_kernel, kernel
+from eventide.compilation import inner_kernel, kernel
 from eventide.match.row_pattern.tables import ACCEPT, WORD
 
 NEVER = np.int32(2**31 - 1)

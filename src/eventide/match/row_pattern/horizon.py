@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
+from eventide.compilation import kernel
 
 NO_ROW_TO_COME = np.iinfo(np.int64).max
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import inner_kernel, kernel
-from eventide.match.operators import STACK
+from eventide.compilation import inner_kernel, kernel
+from eventide.match.programs.operators import STACK
 from eventide.match.row_pattern.completable import earliest_ends, is_member
 from eventide.match.row_pattern.programs import add_row, observed, row_holds
 from eventide.match.row_pattern.tables import ACCEPT, WORD

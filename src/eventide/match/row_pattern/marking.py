@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.operators import Op
+from eventide.match.programs.operators import Op
 from eventide.match.row_pattern.programs import ROW_F, ROW_I
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import inner_kernel, kernel
-from eventide.match.operators import Op, less, operate
+from eventide.compilation import inner_kernel, kernel
+from eventide.match.programs.operators import Op, less, operate
 from eventide.match.row_pattern.completable import mix
 
 ROW_I = 70  # register or -1 for the current row, column, shift

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import kernel
-from eventide.match.operators import Op
+from eventide.compilation import kernel
+from eventide.match.programs.operators import Op
 
 
 @kernel

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.jit import copy_start, inner_kernel, kernel
-from eventide.match.programs import joins, new_scratch
-from eventide.match.shared_dag.kernel import (
+from eventide.compilation import copy_start, inner_kernel, kernel
+from eventide.match.dag.kernel import (
     ACCEPTED,
     CONFIRM,
     CONFIRM_FROM,
@@ -31,8 +30,9 @@ from eventide.match.shared_dag.kernel import (
     record,
     write_output,
 )
-from eventide.match.shared_dag.nodes import NONE
-from eventide.match.tables import UNKNOWN
+from eventide.match.dag.nodes import NONE
+from eventide.match.programs.programs import joins, new_scratch
+from eventide.match.transitions import UNKNOWN
 
 FREE = 0
 USED = 1

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.base import NodeMatcher
-from eventide.match.enumeration import new_found
+from eventide.match.dag.arena import NodeMatcher
+from eventide.match.dag.enumeration import new_found
+from eventide.match.dag.kernel import CONSUME_NONE
 from eventide.match.runs.kernel import (
     USED,
     Runs,
@@ -19,7 +20,6 @@ from eventide.match.runs.kernel import (
     new_runs,
     renumber_runs,
 )
-from eventide.match.shared_dag.kernel import CONSUME_NONE
 
 if TYPE_CHECKING:
     from eventide.match.protocol import MatcherSettings

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
-from eventide.plan.choice import uses_strategy
+from eventide.plan.matchers.choice import uses_strategy
 from eventide.plan.schema import Kind
-from eventide.plan.structure import Chain, Choice, Loop, Mix, Node, One, nullable, repeatable
+from eventide.plan.sequences.structure import Chain, Choice, Loop, Mix, Node, One, nullable, repeatable
 
 if TYPE_CHECKING:
     from eventide.pattern import Query
-    from eventide.plan.binding import BoundPattern
     from eventide.plan.schema import StreamSchema
+    from eventide.plan.sequences.binding import BoundPattern
 
 KEY_KINDS = (Kind.INTEGER, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.BOOLEAN)
 

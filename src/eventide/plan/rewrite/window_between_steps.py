@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from eventide.pattern.printing import window_to_ceql
-from eventide.plan.binding import Correlated
-from eventide.plan.references import references
+from eventide.pattern.sequence_printing import window_to_ceql
+from eventide.plan.expressions.references import references
 from eventide.plan.schema import CLOCK_COLUMN
-from eventide.plan.windows import STEPS, bind_step_window, most_events
+from eventide.plan.sequences.binding import Correlated
+from eventide.plan.sequences.windows import STEPS, bind_step_window, most_events
 
 if TYPE_CHECKING:
     from eventide.pattern import Query
-    from eventide.plan.binding import BoundPattern
     from eventide.plan.schema import StreamSchema
+    from eventide.plan.sequences.binding import BoundPattern
 
 
 def window_between_steps(query: Query, bound: BoundPattern, schema: StreamSchema | None) -> list[str]:

@@ -1,0 +1,1 @@
+"""Follow a stream on the terminal."""

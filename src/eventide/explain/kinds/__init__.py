@@ -1,0 +1,1 @@
+"""What each kind of pattern tells of its plans."""

@@ -1,0 +1,1 @@
+"""Z-order codes, the event tree, box queries and moving windows."""

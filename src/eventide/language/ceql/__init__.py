@@ -1,0 +1,1 @@
+"""CEQL: text to model."""

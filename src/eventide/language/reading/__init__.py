@@ -1,0 +1,1 @@
+"""How any text is cut: tokens, clauses, grammars, expressions."""

@@ -1,0 +1,1 @@
+"""SASE: text to model."""

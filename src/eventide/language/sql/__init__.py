@@ -1,0 +1,1 @@
+"""SQL with MATCH_RECOGNIZE: text to model."""

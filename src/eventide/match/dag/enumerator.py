@@ -1,0 +1,333 @@
+"""From accepts to matches: when they are certain, in which order, and which of them selectors keep."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from eventide.match.dag.checking import enumerate_checked
+from eventide.match.dag.enumeration import (
+    COUNT_LIMIT,
+    FINISHED,
+    GROW,
+    Accepts,
+    Found,
+    Walk,
+    enumerate_plain,
+    grow_walk,
+    new_accepts,
+    new_found,
+)
+from eventide.match.dag.kernel import ACCEPTED, OPEN_ACCEPT, TOP
+from eventide.match.dag.preferred import enumerate_preferred
+from eventide.match.dag.selection import Keep, drop_duplicates, select
+from eventide.match.dag.slicing import NEVER_COUNTED, counted_values
+from eventide.match.programs.agreement import ANY_VALUE, possible_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eventide.match.dag.event_store import EventRows
+    from eventide.match.dag.nodes import Nodes
+    from eventide.match.protocol import MatcherSettings
+
+CHUNK_MATCHES = 1 << 16
+FIRST_GROUP, LARGEST_GROUP = 256, 1 << 14
+"""How many accepts a selector looks at together; no more than the first number where matches are capped."""
+MOST_CANDIDATES = 1 << 18
+"""Where matches are capped, so are those that a selector compares: the few that it keeps may hide an explosion."""
+
+
+class MatchLimit(Exception):  # noqa: N818 - the runtime turns it into an error that a user sees
+    """More matches than the caller allowed, or more candidates for them than a capped run may hold."""
+
+    def __init__(self, limit: int, *, candidates: bool = False) -> None:
+        super().__init__(limit)
+        self.limit = limit
+        self.candidates = candidates
+
+
+class Harvest(ABC):
+    """The enumerating half of a matcher over nodes."""
+
+    _settings: MatcherSettings
+    _nodes: Nodes
+    _accepts: Accepts
+    _counters: npt.NDArray[np.int64]
+    _rows: EventRows
+    _taken: npt.NDArray[np.int64]
+    _matches: int
+    _walk: Walk
+    _absence_count: int
+
+    judges_on_arrival = False
+    """Whether conditions are judged as events arrive, so that enumeration only judges whole matches."""
+
+    @abstractmethod
+    def _slot_state(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """Return the window bound of each slot and its latest forbidden events."""
+
+    def _grow_accepts(self, *, more: bool) -> None:
+        count = int(self._counters[ACCEPTED])
+        if count < self._accepts.row.shape[0] // 2 and not more:
+            return
+        larger = new_accepts(2 * self._accepts.row.shape[0], self._absence_count)
+        for name, column in larger._asdict().items():
+            column[:count] = getattr(self._accepts, name)[:count]
+        self._accepts = larger
+
+    def _learn_tails(self, accepts: npt.NDArray[np.int64]) -> None:
+        if self._absence_count and accepts.size:
+            _, last = self._slot_state()
+            self._accepts.tail[accepts] = last[self._rows.events.slot[self._accepts.row[accepts]]]
+
+    def _settled_accepts(self) -> int:
+        """Move the accepts that no later event can touch to the front and return how many there are."""
+        count, open_accept = int(self._counters[ACCEPTED]), int(self._counters[OPEN_ACCEPT])
+        lows, _ = self._slot_state()
+        waiting = np.arange(open_accept, count)
+        rows = self._accepts.row[waiting]
+        slots = self._rows.events.slot[rows]
+        expired = self._nodes.start[self._accepts.node[waiting]] < lows[slots]
+        # The matches of a key leave in the order of their ends, as selectors and LIMIT want to see them.
+        first_open = np.full(len(lows), np.iinfo(np.int32).max, np.int32)
+        np.minimum.at(first_open, slots[~expired], rows[~expired])
+        expired &= rows < first_open[slots]
+        self._learn_tails(waiting[expired])
+        order = np.concatenate([np.arange(open_accept), waiting[expired], waiting[~expired]])
+        for column in self._accepts:
+            column[:count] = column[order]
+        settled = open_accept + int(expired.sum())
+        self._counters[OPEN_ACCEPT] = settled
+        return settled
+
+    def _flush(self, count: int) -> Iterator[Found]:
+        """Enumerate the first `count` accepts and forget them."""
+        if count:
+            yield from self._enumerate(count)
+            total = int(self._counters[ACCEPTED])
+            for column in self._accepts:
+                column[: total - count] = column[count:total].copy()
+            self._counters[ACCEPTED] = total - count
+            self._counters[OPEN_ACCEPT] = max(0, int(self._counters[OPEN_ACCEPT]) - count)
+
+    def _enumerate(self, count: int) -> Iterator[Found]:
+        if self._settings.keep in (Keep.NEXT, Keep.LAST) and not self._settings.checked:
+            yield from self._enumerate_preferred(count)
+            return
+        selecting = self._selects()
+        accept = 0
+        size = 0
+        walk = self._walk
+        step = self._enumerator()
+        begin_of_group, group = 0, FIRST_GROUP
+        largest = LARGEST_GROUP if self._settings.max_matches is None else FIRST_GROUP
+        found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+        while accept < count or size > 0:
+            last = self._group_end(begin_of_group, group, count) if selecting else count
+            found.offset[0] = 0
+            written = 0
+            while True:
+                view = self._tail_of(found, written)
+                status, accept, size, number = step(accept, last, size, walk, view)
+                written += number
+                if selecting:
+                    self._allow_candidates(written)
+                else:
+                    self._count(number)
+                if status == FINISHED:
+                    break
+                if status == GROW:
+                    walk = grow_walk(walk)
+                    continue
+                if not selecting and written:
+                    break
+                found = larger_found(found, written)
+            begin_of_group = last
+            group = next_size(group, written, CHUNK_MATCHES, largest)
+            if written:
+                yield self._counted(self._selected(found, written)) if selecting else trimmed_found(found, written)
+                found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+        self._walk = walk
+
+    def _enumerate_preferred(self, count: int) -> Iterator[Found]:
+        """Yield what NEXT or LAST keeps; without conditions between events the winners are found without their rivals."""
+        accept = 0
+        latest = self._settings.keep is Keep.LAST
+        seen = np.zeros(int(self._counters[TOP]), np.int64)
+        found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+        while accept < count:
+            found.offset[0] = 0
+            status, accept, number = enumerate_preferred(self._nodes, self._accepts, accept, count, found, latest, seen)
+            if number:
+                yield self._counted(self._without_duplicates(found, number))
+                found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+            elif status != FINISHED:
+                found = larger_found(found, 0)
+
+    def _enumerator(self) -> Callable[..., tuple[int, int, int, int]]:
+        settings, nodes, accepts, taken = self._settings, self._nodes, self._accepts, self._taken
+        # A selector needs all candidates, so the quota is applied to what it keeps.
+        quota = COUNT_LIMIT if settings.quota is None or self._selects() else settings.quota
+        one_each = settings.keep is Keep.ANY
+        if not settings.checked and settings.slices == 1:
+
+            def plain(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int]:
+                return enumerate_plain(  # type: ignore[no-any-return]
+                    nodes, accepts, accept, last, size, walk, found, len(found.start), quota, taken, one_each
+                )
+
+            return plain
+        labelled, store = settings.labelled, self._rows.store
+        programs = labelled.closing_programs() if self.judges_on_arrival else labelled.agreeing_programs()
+        absences = labelled.absences()
+        top = int(self._counters[TOP])
+        groups = len(programs.agree_float)
+        possible = np.empty((groups, top if groups else 0), np.int64)
+        if groups:
+            possible_values(nodes, top, programs, store, possible)
+        sliced = settings.slices > 1
+        bits = counted_values(possible) if sliced else np.array([ANY_VALUE])
+        counts = np.empty((len(bits), top if sliced else 1))
+        counted = np.full((len(bits), top if sliced else 1), NEVER_COUNTED)
+
+        def checked(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int]:
+            return enumerate_checked(  # type: ignore[no-any-return]
+                nodes,
+                accepts,
+                accept,
+                last,
+                size,
+                walk,
+                found,
+                len(found.start),
+                quota,
+                taken,
+                one_each,
+                programs,
+                absences,
+                store,
+                settings.slice_index,
+                settings.slices,
+                bits,
+                counts,
+                counted,
+                possible,
+            )
+
+        return checked
+
+    def _selects(self) -> bool:
+        return self._settings.keep is not Keep.ALL or self._settings.deduplicate
+
+    def _group_end(self, begin: int, size: int, count: int) -> int:
+        """Return the end of a run of about so many accepts that does not cut the matches of one event apart."""
+        end = min(begin + size, count)
+        rows = self._accepts.row
+        while end < count and rows[end] == rows[end - 1]:
+            end += 1
+        return end
+
+    def _count(self, number: int) -> None:
+        self._matches += number
+        limit = self._settings.max_matches
+        if limit is not None and self._matches > limit:
+            raise MatchLimit(limit)
+
+    def _counted(self, found: Found) -> Found:
+        self._count(len(found.start))
+        return found
+
+    def _allow_candidates(self, number: int) -> None:
+        if self._settings.max_matches is None:
+            return
+        most = max(MOST_CANDIDATES, self._settings.max_matches)
+        if number > most:
+            raise MatchLimit(most, candidates=True)
+
+    @staticmethod
+    def _tail_of(found: Found, written: int) -> Found:
+        """Return a view whose first match is number `written` of `found`; offsets stay those of the whole."""
+        return Found(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
+
+    def _selected(self, found: Found, written: int) -> Found:
+        keep = np.zeros(written, np.uint8)
+        if self._settings.keep is Keep.ALL:
+            keep[:] = 1
+        else:
+            select(found, written, int(self._settings.keep), keep)
+        return self._kept(found, written, keep)
+
+    def _without_duplicates(self, found: Found, written: int) -> Found:
+        return self._kept(found, written, np.ones(written, np.uint8))
+
+    def _kept(self, found: Found, written: int, keep: npt.NDArray[np.uint8]) -> Found:
+        """Return the matches to keep, without those that show the same as another."""
+        if self._settings.deduplicate:
+            return without_duplicates(found, written, self._settings.labelled.visible(), keep)
+        return kept_found(found, written, keep)
+
+
+def next_size(size: int, matches: int, chunk: int, largest: int) -> int:
+    """Return how many ends to look at together next, after so many of them had so many matches: about an eighth of a chunk.
+
+    >>> next_size(16, 0, 800, 1000), next_size(16, 101, 800, 1000), next_size(900, 0, 800, 1000)
+    (32, 8, 1000)
+    """
+    return max(1, size // 2) if 8 * matches > chunk else min(largest, 2 * size)
+
+
+def larger_found(found: Found, written: int) -> Found:
+    """Return the matches written so far with twice the room."""
+    return found_in_room(found, written, 2 * len(found.start), 2 * len(found.row))
+
+
+def found_in_room(found: Found, written: int, matches: int, room: int) -> Found:
+    """Return the matches written so far in room for that many matches and positions."""
+    positions = int(found.offset[written])
+    larger = new_found(matches, room)
+    larger.start[:written] = found.start[:written]
+    larger.end[:written] = found.end[:written]
+    larger.offset[: written + 1] = found.offset[: written + 1]
+    larger.row[:positions] = found.row[:positions]
+    larger.label[:positions] = found.label[:positions]
+    return larger
+
+
+def trimmed_found(found: Found, written: int) -> Found:
+    """Return the matches without the room behind them."""
+    positions = int(found.offset[written])
+    return Found(
+        found.start[:written],
+        found.end[:written],
+        found.offset[: written + 1],
+        found.row[:positions],
+        found.label[:positions],
+    )
+
+
+def without_duplicates(
+    found: Found, written: int, visible: npt.NDArray[np.int32], keep: npt.NDArray[np.uint8]
+) -> Found:
+    """Return the matches to keep, without those that show the same as another."""
+    # Hashes wrap around, which plain Python (NUMBA_DISABLE_JIT) would warn of.
+    with np.errstate(over="ignore"):
+        drop_duplicates(found, written, visible, keep)
+    return kept_found(found, written, keep)
+
+
+def kept_found(found: Found, written: int, keep: npt.NDArray[np.uint8]) -> Found:
+    """Return the matches to keep."""
+    kept = np.flatnonzero(keep)
+    return trimmed_found(found, written) if len(kept) == written else chosen_found(found, kept)
+
+
+def chosen_found(found: Found, chosen: npt.NDArray[np.int64]) -> Found:
+    """Return some of the matches, in the order in which they are chosen."""
+    lengths = (found.offset[1:] - found.offset[:-1])[chosen]
+    offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    positions = np.repeat(found.offset[:-1][chosen] - offset[:-1], lengths) + np.arange(offset[-1])
+    return Found(found.start[chosen], found.end[chosen], offset, found.row[positions], found.label[positions])

@@ -1,0 +1,1 @@
+"""The small stack programs that judge conditions, and what they share."""

@@ -1,0 +1,1 @@
+"""Rows of bits that say which events a condition lets stand together."""

@@ -1,0 +1,1 @@
+"""The published joins of recomputation, as a variant."""

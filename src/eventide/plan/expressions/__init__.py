@@ -1,0 +1,1 @@
+"""What the conditions of every kind are made of."""

@@ -1,0 +1,107 @@
+"""Expressions that only the relational engine can judge: it is asked before a query runs, so that errors find their place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from eventide.errors import BindError
+from eventide.plan.expressions.columns import ARITHMETIC, COMPARISONS
+from eventide.plan.expressions.references import function_kind, span_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from eventide.pattern import Query
+    from eventide.plan.schema import Kind, StreamSchema
+    from eventide.plan.sequences.binding import BoundPattern
+
+# What the planner checks itself; anything else is a matter of the engine's functions and types.
+_PLAIN = (
+    *COMPARISONS, *ARITHMETIC, exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Neg,
+    exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between, exp.Star,
+)  # fmt: skip
+
+
+def check_evaluable(
+    query: Query,
+    bound: BoundPattern,
+    schema: StreamSchema,
+    describe: Callable[[Sequence[exp.Expression]], list[Kind]],
+) -> None:
+    """Raise a BindError with its place where the engine cannot evaluate an expression of the query."""
+    unsure = [tree for tree in _expressions(query, bound) if not is_plain(tree)]
+    probes = [probe(tree, schema) for tree in unsure]
+    try:
+        if probes:
+            describe(probes)
+    except BindError:
+        # Which of them it was, one by one.
+        for tree, single in zip(unsure, probes, strict=True):
+            describe_at(describe, [single], query.text or None, tree)
+        raise
+
+
+def describe_at(
+    describe: Callable[[Sequence[exp.Expression]], list[Kind]],
+    trees: Sequence[exp.Expression],
+    text: str | None,
+    place: exp.Expression,
+) -> list[Kind]:
+    """Return the kinds of expressions; what the engine has against them is raised at the place they come from."""
+    try:
+        return describe(trees)
+    except BindError as error:
+        raise BindError(error.condition, error.message, text=text, span=span_of(place), hint=error.hint) from None
+
+
+def is_plain(tree: exp.Expression) -> bool:
+    """Return whether the planner knows all operators of an expression.
+
+    >>> from sqlglot import parse_one
+    >>> is_plain(parse_one("a.x + 1 < MAX(b.x)")), is_plain(parse_one("LENGTH(a.x) > 3"))
+    (True, False)
+    """
+    return all(isinstance(node, _PLAIN) or function_kind(node) is not None for node in tree.walk())
+
+
+def probe(tree: exp.Expression, schema: StreamSchema) -> exp.Expression:
+    """Return an expression over one event with the types of the given one: what reads several events reads one instead.
+
+    >>> from sqlglot import parse_one
+    >>> from eventide.plan.schema import Kind, StreamSchema
+    >>> probe(parse_one("ROUND(AVG(b.x)) + a.x"), StreamSchema({"x": Kind.INTEGER}, time="x")).sql()
+    'ROUND(CAST("x" AS DOUBLE)) + "x"'
+    """
+    # A parent to replace in, also for the outermost node.
+    holder = exp.Paren(this=tree.copy())
+    for node in list(holder.walk(bfs=False)):
+        kind = function_kind(node)
+        if kind == "count":
+            node.replace(exp.cast(exp.Literal.number(1), "bigint"))
+        elif kind == "avg":
+            node.replace(exp.cast(node.this.copy(), "double"))
+        elif kind is not None:
+            node.replace((node.expressions[0] if isinstance(node, exp.Anonymous) else node.this).copy())
+    for column in list(holder.find_all(exp.Column)):
+        resolved = schema.resolve(column.name)
+        if resolved is not None:
+            column.replace(exp.column(exp.to_identifier(resolved, quoted=True)))
+    result = holder.this
+    assert isinstance(result, exp.Expression)
+    return result
+
+
+def _expressions(query: Query, bound: BoundPattern) -> Iterator[exp.Expression]:
+    for occurrence in bound.occurrences:
+        yield from occurrence.conditions
+    for absence in bound.absences:
+        yield from absence.conditions
+        yield from absence.correlated
+    for condition in bound.conditions:
+        yield condition.tree
+    for item in query.output or ():
+        yield item.expression.tree
+    if query.order_by is not None:
+        yield query.order_by.score.tree

@@ -1,0 +1,126 @@
+"""Which queries the disorder-native operator can run, and how it is made for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from eventide.match.disorder.matcher import DisorderMatcher
+from eventide.match.disorder.settings import DisorderSettings, ForbiddenEvent
+from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
+from eventide.plan.sequences.structure import BoundGap, Chain, Loop, Node, One
+
+if TYPE_CHECKING:
+    from eventide.plan.plan import Plan
+    from eventide.plan.sequences.labelling import Labelling
+
+MOST_STEPS = 64
+
+
+@dataclass(frozen=True)
+class DisorderShape:
+    """A sequence of single events: the occurrence of each step, the events forbidden in its gaps, the window."""
+
+    steps: tuple[int, ...]
+    forbidden: tuple[ForbiddenEvent, ...]
+    window: int
+
+
+class _NoSequence(Exception):  # noqa: N818 - tells the reason, never leaves this module
+    """The pattern is no sequence of single events."""
+
+
+def disorder_shape(plan: Plan) -> DisorderShape | None:
+    """Return the sequence that the disorder-native operator would match, or None where events must be reordered first."""
+    shape = _shape_or_reason(plan)
+    return shape if isinstance(shape, DisorderShape) else None
+
+
+def disorder_reason(plan: Plan) -> str | None:
+    """Return why events must be reordered first, or None where the disorder-native operator can run the query."""
+    shape = _shape_or_reason(plan)
+    return shape if isinstance(shape, str) else None
+
+
+def make_disorder_matcher(
+    plan: Plan, *, max_matches: int | None = None, **options: Any
+) -> tuple[DisorderMatcher, Labelling]:
+    """Return the disorder-native matcher of a plan that has a shape for it; `options` are those of DisorderOptions."""
+    shape = disorder_shape(plan)
+    assert shape is not None, disorder_reason(plan)
+    automaton = plan.automaton()
+    labels = []
+    state = 0
+    for step in shape.steps:
+        # One event can go one way only, so following the steps meets every label.
+        moves = automaton.expand(state, 1 << plan.bound.occurrences[step].bit)
+        labels.append(moves.marked[0].label if moves.marked else 0)
+        state = moves.marked[0].target if moves.marked else moves.unmarked
+    labelling = replace(plan.labelling(automaton), forward=False)
+    schemas = [schema for _, schema in plan.streams]
+    settings = DisorderSettings(
+        tuple(plan.bound.occurrences[step].bit for step in shape.steps),
+        tuple(labels),
+        shape.window,
+        labelling,
+        shape.forbidden,
+        columns=len(plan.values),
+        conditions=bool(plan.conditions),
+        ties_by_arrival=len(schemas) == 1 and schemas[0].tie_break is None,
+        max_matches=max_matches,
+    )
+    return DisorderMatcher(settings, **options), labelling
+
+
+def _shape_or_reason(plan: Plan) -> DisorderShape | str:
+    query, window = plan.query, plan.window
+    if query.selector is not Selector.ALL:
+        return f"the selector {query.selector.name} compares all matches that end at one event"
+    if query.consumption is not Consumption.NONE:
+        return "CONSUME BY depends on the order in which matches are found"
+    if query.limit is not None:
+        return "LIMIT keeps the matches that end first"
+    if window is None:
+        return "without WITHIN no event could ever be forgotten"
+    if window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS) or window.slide is not None:
+        return "the window is not a plain length of time"
+    try:
+        steps, gaps = _steps(plan.root)
+    except _NoSequence as part:
+        return f"the pattern holds {part}, it is no sequence of single events"
+    if len(steps) > MOST_STEPS:
+        return f"the sequence has more than {MOST_STEPS} steps"
+    occurrences = plan.bound.occurrences
+    if any(not plan.output.kept & frozenset(occurrences[step].variables) for step in steps[1:-1]):
+        return "the result forgets a step, so matches that differ there only would have to be remembered to report them once"
+    return DisorderShape(steps, tuple(_forbidden(plan, gaps)), int(window.size))
+
+
+def _steps(node: Node) -> tuple[tuple[int, ...], tuple[BoundGap, ...]]:
+    """Return the occurrences of a sequence and the gaps between them."""
+    match node:
+        case One(occurrence=occurrence):
+            return (occurrence,), ()
+        case Chain(parts=parts, gaps=between):
+            pieces, joints = [_steps(part) for part in parts], between
+        case Loop(part=part, minimum=minimum, maximum=maximum, strategy=strategy) if minimum == maximum and minimum > 0:
+            pieces, joints = [_steps(part)] * minimum, (BoundGap(strategy),) * (minimum - 1)
+        case Loop():
+            raise _NoSequence("a repetition")
+        case _:
+            raise _NoSequence("AND" if type(node).__name__ == "Mix" else "OR")
+    steps, gaps = pieces[0]
+    for (more, inner), joint in zip(pieces[1:], joints, strict=True):
+        if joint.strategy is not Strategy.ANY:
+            raise _NoSequence(f"a gap that is not free ({joint.strategy.value})")
+        steps, gaps = steps + more, (*gaps, joint, *inner)
+    return steps, gaps
+
+
+def _forbidden(plan: Plan, gaps: tuple[BoundGap, ...]) -> list[ForbiddenEvent]:
+    bits, steps = plan.forbidden_bits, len(gaps) + 1
+    around = [(0, number) for number in plan.leading] + [(steps, number) for number in plan.trailing]
+    checked = around + [(gap, number) for gap, rule in enumerate(gaps, 1) for number in rule.checked]
+    local = [ForbiddenEvent(bit, gap) for gap, rule in enumerate(gaps, 1) for bit in rule.forbidden]
+    conditions = plan.absence_conditions
+    return local + [ForbiddenEvent(bits[number], gap, number if conditions[number] else -1) for gap, number in checked]

@@ -1,0 +1,134 @@
+"""MEASURES and the columns of the result: slots that the match stage fills, and expressions over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from eventide.errors import BindError
+from eventide.pattern.row_patterns import RowsPerMatch, Variable, walk_rows
+from eventide.plan.expressions.columns import check_kinds
+from eventide.plan.expressions.evaluable import describe_at
+from eventide.plan.row_patterns.conditions import probe_of, refuse_totals
+from eventide.plan.row_patterns.readings import Cell, Reader, Total, mark_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eventide.pattern.row_patterns import Measure, RowQuery
+    from eventide.plan.row_patterns.readings import Names, Reading
+    from eventide.plan.schema import Kind
+
+MATCHED = "matched"
+"""The slot that tells rows of matches from unmatched ones."""
+
+
+@dataclass(frozen=True)
+class RowOutput:
+    """Slots `s0`, `s1`, ... filled from readings, row columns `c0`, ... taken from the input, and the result over both."""
+
+    slots: tuple[Reading, ...]
+    payload: tuple[exp.Expression, ...]
+    """Expressions over one row that slots and row columns read."""
+    slot_payload: tuple[int, ...]
+    """[slot]: its payload, or -1."""
+    row_payload: tuple[int, ...]
+    """[row column]: its payload."""
+    columns: tuple[tuple[str, exp.Expression], ...]
+    """Name and expression of each result column."""
+
+
+def bind_output(query: RowQuery, names: Names, describe: Callable[[Sequence[exp.Expression]], list[Kind]]) -> RowOutput:
+    """Bind the measures and choose the columns of the result."""
+    return _Binder(query, names, describe).bind()
+
+
+class _Binder:
+    def __init__(
+        self, query: RowQuery, names: Names, describe: Callable[[Sequence[exp.Expression]], list[Kind]]
+    ) -> None:
+        self.query = query
+        self.names = names
+        self.describe = describe
+        self.slots: dict[Reading, int] = {}
+        self.payload: dict[str, int] = {}
+        self.trees: list[exp.Expression] = []
+        self.rows: dict[str, int] = {}
+
+    def bind(self) -> RowOutput:
+        one = self.query.rows is RowsPerMatch.ONE
+        reader = Reader(self.names, last_row=one)
+        measures = [(measure.name, self._measure(measure, reader)) for measure in self.query.measures]
+        partition = [self._input(name.text) for name in self.query.partition_by]
+        front = list(dict.fromkeys(partition))
+        if not one:
+            front.extend(name for key in self.query.order_by if (name := self._input(key.column.text)) not in front)
+        behind = [] if one else [name for name in self.names.schema.columns if name not in front]
+        columns: list[tuple[str, exp.Expression]] = [(name, self._row_column(name)) for name in front]
+        columns.extend(measures)
+        columns.extend((name, self._row_column(name)) for name in behind)
+        self._refuse_duplicates([*front, *behind])
+        if not columns:
+            raise BindError(
+                "NO_COLUMNS",
+                "ONE ROW PER MATCH without PARTITION BY and MEASURES gives rows without columns.",
+                text=self.names.text,
+                span=next((node.span for node in walk_rows(self.query.pattern) if isinstance(node, Variable)), None),
+                hint="Add MEASURES, for example MEASURES COUNT(*) AS n, or write ALL ROWS PER MATCH.",
+            )
+        slot_payload = tuple(self._payload_of(slot) for slot in self.slots)
+        row_payload = tuple(self._payload(exp.column(exp.to_identifier(name, quoted=True))) for name in self.rows)
+        return RowOutput(tuple(self.slots), tuple(self.trees), slot_payload, row_payload, tuple(columns))
+
+    def _measure(self, measure: Measure, reader: Reader) -> exp.Expression:
+        taken = reader.take(measure.expression.tree)
+        refuse_totals(taken, self.names, self.describe)
+        probe = probe_of(taken)
+        check_kinds(probe, self.names.schema, self.names.text)
+        describe_at(self.describe, [probe], self.names.text, measure.expression.tree)
+        holder = exp.Paren(this=taken.rest.copy())
+        for node in list(holder.walk(bfs=False)):
+            number = mark_number(node)
+            if number is not None:
+                node.replace(exp.column(f"s{self._slot(taken.readings[number])}"))
+        tree: exp.Expression = holder.this
+        if self.query.rows is RowsPerMatch.ALL_WITH_UNMATCHED:
+            tree = exp.Case(ifs=[exp.If(this=exp.column(MATCHED), true=tree)])
+        return tree
+
+    def _slot(self, reading: Reading) -> int:
+        return self.slots.setdefault(reading, len(self.slots))
+
+    def _payload_of(self, reading: Reading) -> int:
+        if isinstance(reading, Cell | Total) and reading.tree is not None:
+            return self._payload(reading.tree)
+        return -1
+
+    def _payload(self, tree: exp.Expression) -> int:
+        sql = tree.sql(dialect="spark")
+        if sql not in self.payload:
+            self.payload[sql] = len(self.trees)
+            self.trees.append(tree)
+        return self.payload[sql]
+
+    def _row_column(self, name: str) -> exp.Expression:
+        return exp.column(f"c{self.rows.setdefault(name, len(self.rows))}")
+
+    def _input(self, name: str) -> str:
+        column = self.names.schema.resolve(name)
+        assert column is not None
+        return column
+
+    def _refuse_duplicates(self, taken: list[str]) -> None:
+        used = {name.lower() for name in taken}
+        for measure in self.query.measures:
+            if measure.name.lower() in used:
+                raise BindError(
+                    "DUPLICATE_COLUMN",
+                    f"The result would have two columns {measure.name}.",
+                    text=self.names.text,
+                    span=measure.span,
+                    hint="Give the measure another name.",
+                )

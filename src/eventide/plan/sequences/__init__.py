@@ -1,0 +1,1 @@
+"""Binding of sequences: CEQL, SASE and the builder."""

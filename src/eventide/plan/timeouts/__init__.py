@@ -1,0 +1,1 @@
+"""Which queries find the matches that are never completed."""

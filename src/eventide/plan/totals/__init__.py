@@ -1,0 +1,1 @@
+"""Results over all matches: GROUP BY, ORDER BY with LIMIT, SAMPLE, count."""

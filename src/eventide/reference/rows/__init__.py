@@ -1,5 +1,0 @@
-"""The oracle of MATCH_RECOGNIZE: a short, slow matcher taken straight from docs/semantics.md, section 10."""
-
-from eventide.reference.rows.oracle import recognize
-
-__all__ = ["recognize"]

@@ -1,0 +1,1 @@
+"""Collectors: what becomes of the matches that a stage finds."""

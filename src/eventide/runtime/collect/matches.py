@@ -1,0 +1,227 @@
+"""From positions of matches to Arrow columns: lists of events, first and last values, aggregates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from eventide.errors import BindError, DataError
+from eventide.plan.sequences.output import Slot, SlotKind
+from eventide.runtime.stage.ordering import from_ordered, to_ordered
+
+if TYPE_CHECKING:
+    from eventide.match.dag.enumeration import Found
+    from eventide.plan.plan import Plan
+    from eventide.plan.sequences.labelling import Labelling
+    from eventide.runtime.prepare.sequences import Layout
+
+LARGEST_SUM = float(2**63)
+RANK = "__et_rank"
+"""The column of the match stage by which ORDER BY and SAMPLE choose matches, the lowest first."""
+
+
+def slot_type(slot: Slot, payload: list[pa.DataType], keys: list[pa.DataType], events: pa.DataType) -> pa.DataType:
+    """Return the Arrow type of a slot."""
+    if slot.kind in (SlotKind.COUNT, SlotKind.COUNT_VALUE):
+        return pa.int64()
+    if slot.kind is SlotKind.EVENTS:
+        return pa.list_(events)
+    assert slot.payload is not None
+    if slot.kind is SlotKind.KEY:
+        return keys[slot.payload]
+    base = payload[slot.payload]
+    _refuse_aggregate(slot, base)
+    if slot.kind is not SlotKind.SUM:
+        return base
+    if pa.types.is_decimal(base):
+        return pa.decimal128(min(38, base.precision + 10), base.scale)
+    return pa.float64() if pa.types.is_floating(base) else pa.int64()
+
+
+def _refuse_aggregate(slot: Slot, base: pa.DataType) -> None:
+    types = pa.types
+    number = types.is_integer(base) or types.is_floating(base) or types.is_decimal(base)
+    if (slot.kind is SlotKind.SUM and not number) or (slot.kind in (SlotKind.MIN, SlotKind.MAX) and types.is_nested(base)):
+        raise BindError(
+            "TYPE_MISMATCH",
+            f"{slot.kind.name} of {slot.variable} reads values of the type {base}.",
+            hint="Use FIRST, LAST or COUNT, or convert the values, for example CAST(x AS DOUBLE).",
+        )
+
+
+def _refuse_keys(plan: Plan, keys: list[pa.DataType]) -> None:
+    for name, kind in zip(plan.keys, keys, strict=False):
+        if pa.types.is_nested(kind):
+            raise BindError(
+                "TYPE_MISMATCH",
+                f"PARTITION BY cannot use {name}, its type is {kind}.",
+                hint="Partition by a number, text or time; take one out of it in a column of its own.",
+            )
+
+
+def stage_schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
+    """Return the schema that the match stage yields for a schema of prepared events."""
+    payload = [prepared.field(name).type for name in layout.payload]
+    keys = [prepared.field(name).type for name in layout.keys]
+    _refuse_keys(plan, keys)
+    raw = {tree.name: payload[number] for number, tree in enumerate(plan.output.payload)}
+    events = pa.struct([pa.field(name, raw[name]) for name in plan.output.event_fields])
+    fields = [pa.field(f"s{number}", slot_type(slot, payload, keys, events)) for number, slot in enumerate(plan.output.slots)]
+    if layout.order:
+        fields.extend(pa.field(name, prepared.field(name).type) for name in (layout.clock, *layout.order))
+    if plan.results is not None:
+        fields.append(pa.field(RANK, pa.float64()))
+    return pa.schema(fields or [pa.field("s", pa.bool_())])
+
+
+class SlotFiller:
+    """Fills the slots of found matches."""
+
+    def __init__(self, plan: Plan, layout: Layout, labelling: Labelling) -> None:
+        self._plan = plan
+        self._layout = layout
+        self._labelling = labelling
+        self._schema: pa.Schema | None = None
+
+    def fill(self, found: Found, payload: pa.Table, ranks: npt.NDArray[np.float64] | None = None) -> pa.RecordBatch:
+        """Return one row a match; `ranks` say by what matches are chosen, the lowest first."""
+        if self._schema is None:
+            self._schema = stage_schema(self._plan, self._layout, payload.schema)
+        members: dict[str, _Members] = {}
+        arrays = []
+        for slot, field in zip(self._plan.output.slots, self._schema, strict=False):
+            if slot.variable is not None and slot.variable not in members:
+                members[slot.variable] = _Members(found, self._labelling.labels_of(slot.variable))
+            arrays.append(self._slot(slot, field.type, members, found, payload))
+        if self._layout.order:
+            end = pa.array(found.end)
+            arrays.extend(_take(payload, name, end) for name in (self._layout.clock, *self._layout.order))
+        if ranks is not None:
+            arrays.append(pa.array(ranks))
+        if not arrays:
+            arrays.append(pa.nulls(len(found.start), pa.bool_()))
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def _slot(
+        self, slot: Slot, kind: pa.DataType, members: dict[str, _Members], found: Found, payload: pa.Table
+    ) -> pa.Array:
+        if slot.kind is SlotKind.KEY:
+            assert slot.payload is not None
+            return _take(payload, self._layout.keys[slot.payload], pa.array(found.end))
+        if slot.kind in (SlotKind.START, SlotKind.END):
+            rows = found.start if slot.kind is SlotKind.START else found.end
+            return _take(payload, self._payload_name(slot), pa.array(rows))
+        assert slot.variable is not None
+        group = members[slot.variable]
+        if slot.kind is SlotKind.COUNT:
+            return pa.array(group.counts)
+        if slot.kind is SlotKind.EVENTS:
+            return self._events(group, kind, payload)
+        if slot.kind in (SlotKind.FIRST, SlotKind.LAST):
+            rows, missing = group.first() if slot.kind is SlotKind.FIRST else group.last()
+            return _take(payload, self._payload_name(slot), pa.array(rows, mask=missing))
+        return self._aggregate(slot, kind, group, payload)
+
+    def _payload_name(self, slot: Slot) -> str:
+        assert slot.payload is not None
+        return self._layout.payload[slot.payload]
+
+    def _events(self, group: _Members, kind: pa.DataType, payload: pa.Table) -> pa.Array:
+        rows = pa.array(group.rows)
+        names = {tree.name: name for tree, name in zip(self._plan.output.payload, self._layout.payload, strict=True)}
+        fields = [_take(payload, names[field], rows) for field in self._plan.output.event_fields]
+        events = pa.StructArray.from_arrays(fields, fields=list(kind.value_type))
+        return pa.ListArray.from_arrays(pa.array(group.offsets.astype(np.int32)), events, type=kind)
+
+    def _aggregate(self, slot: Slot, kind: pa.DataType, group: _Members, payload: pa.Table) -> pa.Array:
+        values = _take(payload, self._payload_name(slot), pa.array(group.rows))
+        if slot.kind is SlotKind.SUM and pa.types.is_integer(values.type):
+            values = _whole_numbers(values)
+        ordered = pa.types.is_floating(values.type) and slot.kind in (SlotKind.MIN, SlotKind.MAX)
+        if ordered:
+            # Arrow leaves NaN out of MIN and MAX; as ordered integers it is the largest number, as in Spark.
+            values = _as_ordered(values)
+        function = "count" if slot.kind is SlotKind.COUNT_VALUE else slot.kind.value
+        grouped = (
+            pa.table({"match": group.matches, "value": values})
+            .group_by("match", use_threads=False)
+            .aggregate([("value", function)])
+        )
+        results = grouped.column(f"value_{function}").combine_chunks()
+        if slot.kind is SlotKind.SUM and pa.types.is_integer(values.type):
+            _refuse_overflow(group, values)
+        place = np.full(len(group.counts), -1, np.int64)
+        place[grouped.column("match").to_numpy()] = np.arange(len(results))
+        if slot.kind is SlotKind.COUNT_VALUE:
+            counts = np.zeros(len(group.counts), np.int64)
+            counts[place >= 0] = results.to_numpy()[place[place >= 0]]
+            return pa.array(counts)
+        if ordered:
+            results = _from_ordered(results)
+        return results.take(pa.array(place, mask=place < 0)).cast(kind)
+
+
+class _Members:
+    """The events of one variable in each match."""
+
+    def __init__(self, found: Found, binds: npt.NDArray[np.bool_]) -> None:
+        lengths = np.diff(found.offset)
+        taken = binds[found.label]
+        self.rows = found.row[taken]
+        self.matches = np.repeat(np.arange(len(lengths)), lengths)[taken]
+        self.counts = np.bincount(self.matches, minlength=len(lengths)).astype(np.int64)
+        self.offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts)])
+
+    def first(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        """Return the row of the first event in each match, and where there is none."""
+        return self._at(self.offsets[:-1])
+
+    def last(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        """Return the row of the last event in each match, and where there is none."""
+        return self._at(self.offsets[1:] - 1)
+
+    def _at(self, places: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+        missing = self.counts == 0
+        if not len(self.rows):
+            return np.zeros(len(places), np.int32), missing
+        return self.rows[np.where(missing, 0, places)], missing
+
+
+def _take(payload: pa.Table, name: str, rows: pa.Array) -> pa.Array:
+    taken = payload.column(name).take(rows)
+    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+
+def _as_ordered(values: pa.Array) -> pa.Array:
+    """Return doubles as integers in the same order, NaN above all; nulls stay."""
+    doubles = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+    return pa.array(to_ordered(doubles), mask=values.is_null().to_numpy(zero_copy_only=False))
+
+
+def _from_ordered(values: pa.Array) -> pa.Array:
+    doubles = from_ordered(values.fill_null(0).to_numpy(zero_copy_only=False))
+    return pa.array(doubles, mask=values.is_null().to_numpy(zero_copy_only=False))
+
+
+def _whole_numbers(values: pa.Array) -> pa.Array:
+    try:
+        return values.cast(pa.int64())
+    except pa.ArrowInvalid:
+        raise _sum_overflow() from None
+
+
+def _refuse_overflow(group: _Members, values: pa.Array) -> None:
+    rough = np.bincount(group.matches, weights=values.fill_null(0).to_numpy(zero_copy_only=False), minlength=1)
+    if len(rough) and np.abs(rough).max() >= LARGEST_SUM:
+        raise _sum_overflow()
+
+
+def _sum_overflow() -> DataError:
+    return DataError(
+        "SUM_OVERFLOW", "A SUM is too large for 64 bits.", hint="Sum a double: SUM(CAST(x.attribute AS DOUBLE))."
+    )
+
+

@@ -1,0 +1,80 @@
+"""From a plan to what propagates its results over all matches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eventide.match.totals.exact import Aggregator, Sliding
+from eventide.match.totals.neighbouring import FREE, Judging, Neighbouring
+from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.neighbours import Near
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from eventide.plan.plan import Plan
+    from eventide.plan.sequences.labelling import Labelling
+    from eventide.plan.totals.methods import Way
+    from eventide.plan.totals.neighbours import Judged
+
+
+def make_aggregator(plan: Plan) -> tuple[Aggregator, Labelling]:
+    """Return the aggregator of a plan, and the labelling that explains its labels."""
+    automaton = plan.automaton()
+    labelling = plan.labelling(automaton)
+    way = plan.way()
+    if way.cost is Cost.LINEAR:
+        return Aggregator(automaton, max(1, len(plan.predicates)), Sliding()), labelling
+    by_first = any(judged.near is Near.START for judged in way.judged)
+    propagation = Neighbouring(labelling.programs, lambda: judging_of(way, labelling), by_first)
+    return Aggregator(automaton, max(1, len(plan.predicates)), propagation), labelling
+
+
+def judging_of(way: Way, labelling: Labelling) -> Judging:
+    """Lay out by labels which conditions are judged when."""
+    labels = [frozenset(label.variables) for label in labelling.automaton.labels]
+    # The version of a condition that is judged on whole matches stands behind those for events that join.
+    judged = [(number + len(way.judged), near) for number, near in enumerate(way.judged)]
+    asked: list[tuple[int, int]] = []
+    groups: list[list[int]] = []
+
+    def number(earlier: int, later: int, conditions: list[int]) -> int:
+        if not conditions:
+            return FREE
+        asked.append((earlier, later))
+        groups.append(conditions)
+        return len(groups) - 1
+
+    pair = np.full((len(labels), len(labels)), FREE, np.int32)
+    start = np.full((len(labels), len(labels)), FREE, np.int32)
+    end = np.full(len(labels), FREE, np.int32)
+    for later, variables in enumerate(labels):
+        last = [condition for condition, near in judged if near.near is Near.AFTER and near.first in variables]
+        end[later] = number(0, later, last)
+        for earlier, before in enumerate(labels):
+            pair[earlier, later] = number(earlier, later, [c for c, near in judged if _at_pair(near, before, variables)])
+            first = [c for c, near in judged if near.near is Near.START and near.first in before and near.last in variables]
+            start[earlier, later] = number(earlier, later, first)
+    places = np.array(asked, np.int32).reshape(-1, 2)
+    return Judging(*_listed(groups), pair, start, end, places)
+
+
+def _at_pair(judged: Judged, earlier: frozenset[str], later: frozenset[str]) -> bool:
+    match judged.near:
+        case Near.BETWEEN:
+            # One event may take both variables and be an instance by itself.
+            return {judged.first, judged.last} <= earlier | later and bool({judged.first, judged.last} & later)
+        case Near.BEFORE:
+            return judged.last in later
+        case Near.AFTER:
+            return judged.first in earlier
+        case Near.START:
+            return False
+
+
+def _listed(groups: list[list[int]]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    lengths = np.array([len(group) for group in groups], np.int32)
+    first = np.concatenate([np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32)]).astype(np.int32)
+    return first, np.array([condition for group in groups for condition in group], np.int32)

@@ -1,0 +1,1 @@
+"""Prepare and Finish as SQL, one module for each kind of pattern."""

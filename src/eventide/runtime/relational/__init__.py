@@ -1,0 +1,1 @@
+"""The relational engines: the only modules that know DuckDB or Spark SQL."""

@@ -1,0 +1,1 @@
+"""SQL around MATCH_RECOGNIZE clauses: a program of relations."""

@@ -1,0 +1,248 @@
+"""One bucket of a stream between two micro-batches: its clock, the engines of its queries and what they have put out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from eventide.errors import DataError, LimitError
+from eventide.runtime.streams.bucket_query import ID, NEVER
+from eventide.runtime.streams.job import DROP_OLDEST, ERROR
+from eventide.runtime.streams.output import make_output
+from eventide.runtime.streams.state_bytes import NotAState, pack, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from eventide.runtime.streams.bucket_query import StreamEngine
+    from eventide.runtime.streams.job import StreamJob, StreamQuery
+    from eventide.runtime.streams.output import OutputStage
+
+VERSION = 1
+MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+"""From a version of the state to the next one."""
+GROUP = "__et_group"
+COUNTED = "__et_counted"
+ARRIVAL = "__et_arrival"
+SHED_SHARE = 0.25
+NUMBER_BITS = 44
+
+
+@dataclass
+class Counters:
+    """What happened in one micro-batch of a bucket, and what it holds behind it."""
+
+    events: int = 0
+    late: int = 0
+    matches: int = 0
+    timeouts: int = 0
+    expired: int = 0
+    dropped: int = 0
+    untimed: int = 0
+    partial: int = 0
+    held: int = 0
+    state_bytes: int = 0
+    watermark: int | None = None
+
+
+@dataclass
+class Emitted:
+    """What leaves a bucket: tables by query, and the counters."""
+
+    tables: list[tuple[str, pa.Table]] = field(default_factory=list)
+    counters: Counters = field(default_factory=Counters)
+
+
+class Bucket:
+    """The keys of one bucket, or a slice of their matches. Make it, load the state if there is one, take a micro-batch, dump."""
+
+    def __init__(self, job: StreamJob, number: int) -> None:
+        self._job = job
+        self._place = job.places()[number]
+        self._clocks: list[int | None] = [None] * job.streams
+        self._watermark = NEVER
+        # Numbers of events tell matches apart over all buckets; slices of one number the same events, and find different matches.
+        self._next_id = self._place.bucket << NUMBER_BITS
+        self._engines: dict[str, StreamEngine] = {query.name: job.engine(query, self._place) for query in self._own()}
+        self._outputs: dict[str, OutputStage] = {q.name: make_output(q.output, q.hold) for q in self._own()}
+
+    def _own(self) -> list[StreamQuery]:
+        """Return the queries that have events in this bucket."""
+        return self._job.of_place(self._place)
+
+    @property
+    def _counts(self) -> bool:
+        """Whether what all slices know alike is counted here: events and keys are the same in all, only matches are their own."""
+        return self._place.slice == 0
+
+    def take(self, rows: pa.Table, clocks: Mapping[int, int]) -> Emitted:
+        """Take a micro-batch: events of this bucket, and the latest time of every stream that brought any to any bucket."""
+        emitted = Emitted()
+        counters = emitted.counters
+        rows = self._in_time(self._arrived(rows), emitted)
+        for stream, clock in clocks.items():
+            known = self._clocks[stream]
+            self._clocks[stream] = clock if known is None else max(known, clock)
+        slowest = None if None in self._clocks else min(clock for clock in self._clocks if clock is not None)
+        if slowest is not None:
+            self._watermark = max(self._watermark, slowest - self._job.lateness)
+        group = rows.column(GROUP).to_numpy() if len(self._job.groups) > 1 else None
+        for query in self._own():
+            engine = self._engines[query.name]
+            certain = engine.advance(query.rows(rows, None if group is None else group == query.group), self._watermark)
+            certain = [table for table in certain if table.num_rows]
+            found = sum(table.num_rows for table in certain)
+            if query.timeouts:
+                counters.timeouts += found
+            else:
+                counters.matches += found
+            for table in self._outputs[query.name].take(certain, engine, self._watermark):
+                emitted.tables.append((query.name, table))
+            expired = engine.expired()
+            counters.expired += expired if self._counts else 0
+        counters.watermark = None if self._watermark == NEVER else self._watermark
+        return emitted
+
+    def _arrived(self, rows: pa.Table) -> pa.Table:
+        """Put events in the order of their arrival and number them."""
+        arrival = rows.column(ARRIVAL).to_numpy()
+        if (arrival[1:] < arrival[:-1]).any():
+            rows = rows.take(pa.array(np.argsort(arrival, kind="stable")))
+        numbers = self._next_id + np.arange(rows.num_rows)
+        self._next_id += rows.num_rows
+        return rows.drop_columns([ARRIVAL]).append_column(ID, pa.array(numbers))
+
+    def _in_time(self, rows: pa.Table, emitted: Emitted) -> pa.Table:
+        late = rows.column(self._job.clock).to_numpy() < self._watermark
+        if not late.any():
+            return rows
+        counted = late & rows.column(COUNTED).to_numpy() if len(self._job.groups) > 1 else late
+        emitted.counters.late = int(np.count_nonzero(counted)) if self._counts else 0
+        if self._job.late:
+            emitted.tables.append(("late", rows.filter(pa.array(late))))
+        return rows.filter(pa.array(~late))
+
+    def dump(self, counters: Counters) -> bytes:
+        """Return the whole state, and count what is held; what is above the cap is shed or refused."""
+        state = self._packed()
+        if self._job.max_state is not None and len(state) > self._job.max_state:
+            state = self._shed(state, counters)
+        counters.state_bytes = len(state)
+        for engine in self._engines.values() if self._counts else ():
+            held = engine.held()
+            counters.held += held.events
+            counters.partial += held.partial
+        return state
+
+    def _packed(self) -> bytes:
+        parts: dict[str, Any] = {
+            "version": VERSION,
+            "buckets": self._job.buckets,
+            "slices": self._job.slices,
+            "clocks": self._clocks,
+            "watermark": self._watermark,
+            "next_id": self._next_id,
+            "queries": {query.name: query.fingerprint for query in self._own()},
+            "outputs": {query.name: query.output for query in self._own()},
+        }
+        for name, engine in self._engines.items():
+            parts[f"engine/{name}"] = engine.dump()
+            held = self._outputs[name].held
+            if held is not None:
+                parts[f"output/{name}"] = held
+        return pack(parts)
+
+    def _shed(self, state: bytes, counters: Counters) -> bytes:
+        limit = self._job.max_state
+        assert limit is not None
+        while len(state) > limit:
+            shed = 0
+            if self._job.overflow == DROP_OLDEST:
+                shed = sum(engine.shed(SHED_SHARE) for engine in self._engines.values())
+            if not shed:
+                raise LimitError(
+                    "STATE_TOO_LARGE",
+                    f"The state of a bucket has {len(state)} bytes, more than max_state allows ({limit}).",
+                    hint=f"Narrow WITHIN or lateness, use more buckets, or raise max_state{self._other_way()}.",
+                )
+            counters.dropped += shed
+            state = self._packed()
+        return state
+
+    def _other_way(self) -> str:
+        return f', or let the oldest partial matches go: overflow="{DROP_OLDEST}"' if self._job.overflow == ERROR else ""
+
+    def load(self, state: bytes) -> None:
+        """Go on from a dumped state; state of other queries is refused, or left behind where a registry rules."""
+        parts = _readable(state)
+        if parts["buckets"] != self._job.buckets:
+            raise DataError(
+                "BUCKETS_CHANGED",
+                f"The checkpoint was written with buckets={parts['buckets']}, this run has buckets={self._job.buckets}.",
+                hint=f"Give buckets={parts['buckets']}, or begin with a new checkpoint.",
+            )
+        # State that is older than slices has none.
+        slices = parts.get("slices", 1)
+        if slices != self._job.slices:
+            way_back = "Leave distribution and slices out" if slices == 1 else f"Give slices={slices}"
+            raise DataError(
+                "SLICES_CHANGED",
+                f"The checkpoint was written with slices={slices}, this run has slices={self._job.slices}.",
+                hint=f"{way_back}, or begin with a new checkpoint.",
+            )
+        if len(parts["clocks"]) != self._job.streams:
+            raise _changed("the number of its streams")
+        self._clocks, self._watermark, self._next_id = parts["clocks"], parts["watermark"], parts["next_id"]
+        known = parts["queries"]
+        if not self._job.registry and set(known) != set(self._engines):
+            raise _changed("its name")
+        for query in self._own():
+            if query.name in known and parts["outputs"][query.name] != query.output:
+                raise _changed(f"its output ({parts['outputs'][query.name]})")
+            if known.get(query.name) == query.fingerprint:
+                self._load_engine(query, parts[f"engine/{query.name}"])
+                self._outputs[query.name].held = parts.get(f"output/{query.name}")
+            elif not self._job.registry:
+                raise _changed("its text or the columns of its events")
+
+    def _load_engine(self, query: StreamQuery, state: bytes) -> None:
+        try:
+            self._engines[query.name].load(state)
+        except ValueError as error:
+            # Matchers know the versions of their own state.
+            raise _other_version(str(error)) from None
+
+
+def _readable(state: bytes) -> dict[str, Any]:
+    try:
+        parts = unpack(state)
+    except NotAState:
+        raise DataError(
+            "UNKNOWN_STATE",
+            "The checkpoint holds state that Eventide did not write.",
+            hint="Begin with a new checkpoint.",
+        ) from None
+    while parts["version"] in MIGRATIONS:
+        parts = MIGRATIONS[parts["version"]](parts)
+    if parts["version"] != VERSION:
+        raise _other_version(f"state {parts['version']}, this one reads {VERSION}")
+    return parts
+
+
+def _other_version(what: str) -> DataError:
+    return DataError(
+        "STATE_VERSION",
+        f"The checkpoint was written by another version of Eventide ({what}).",
+        hint="Run it with that version, or begin with a new checkpoint.",
+    )
+
+
+def _changed(what: str) -> DataError:
+    return DataError(
+        "QUERY_CHANGED",
+        f"The checkpoint was written by another query: {what} differs.",
+        hint="Begin with a new checkpoint, or run the query that the checkpoint belongs to.",
+    )

@@ -1,0 +1,145 @@
+"""What a streaming run consists of, as it is shipped to the workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.runtime.streams.bucket_numbers import place_numbers
+from eventide.runtime.streams.bucket_query import CHECK, ID, KEY
+from eventide.runtime.streams.output import FINAL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eventide.runtime.streams.bucket_query import StreamEngine
+
+BUCKETS = 16
+"""More than tasks, so that they share the work evenly; a state of a million small keys is then some megabytes each."""
+ERROR, DROP_OLDEST = "error", "drop_oldest"
+OVERFLOWS = (ERROR, DROP_OLDEST)
+
+
+@dataclass(frozen=True)
+class StreamQuery:
+    """One query of a run."""
+
+    name: str
+    fingerprint: str
+    """Says whether state was made by the same query."""
+    columns: tuple[tuple[str, str], ...]
+    """The names that its engine knows, with the names they have in the run."""
+    clock: str
+    """The time of an event, in the names of the run."""
+    group: int
+    """Which way of spreading events over buckets it uses."""
+    make_engine: Callable[..., StreamEngine]
+    """Takes `slices` and `slice_index` where its way of spreading has slices."""
+    mask: str | None = None
+    relevant: int = 0
+    """Events without any of these bits in their mask are left out (0: none is)."""
+    required: tuple[str, ...] = ()
+    """Events with a null in one of these columns are left out."""
+    output: str = FINAL
+    hold: int = 0
+    """How long a result can take to become certain behind the watermark."""
+    timeouts: bool = False
+    """Whether its results are partial matches that timed out."""
+
+    def wanted(self, table: pa.Table) -> npt.NDArray[np.bool_]:
+        """Return which events matter to the query."""
+        wanted = np.ones(table.num_rows, np.bool_)
+        if self.mask is not None and self.relevant:
+            wanted &= (table.column(self.mask).to_numpy() & np.int64(self.relevant)) != 0
+        for name in self.required:
+            wanted &= pc.is_valid(table.column(name)).to_numpy()
+        return wanted
+
+    def rows(self, table: pa.Table, among: npt.NDArray[np.bool_] | None = None) -> pa.Table:
+        """Return the events that matter (of some of them), with the columns that the engine knows."""
+        wanted = self.wanted(table) if among is None else self.wanted(table) & among
+        chosen = table if wanted.all() else table.filter(pa.array(wanted))
+        names = [*self.columns, *((name, name) for name in (KEY, CHECK, ID))]
+        return pa.table([chosen.column(shared) for _, shared in names], names=[own for own, _ in names])
+
+
+@dataclass(frozen=True)
+class Group:
+    """A way of spreading events: by a key, or all to one bucket."""
+
+    key: str | None
+    check: str | None
+    """The columns of the two hashes; without a key both are 0."""
+    bucket: int | None = None
+    """The only bucket, where all keys must be seen together."""
+    spread: str | None = None
+    """The hash that chooses the bucket, where keys that differ must be seen together; else it is that of the key."""
+    slices: int = 1
+    """How many engines take the same events, to find a slice of the matches each."""
+
+    def reaches(self, place: Place) -> bool:
+        """Return whether events of the group go there."""
+        return self.bucket in (None, place.bucket) and place.slice < self.slices
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where state is held: a bucket of keys, or one of the slices that share the matches of a bucket."""
+
+    bucket: int
+    slice: int = 0
+
+
+@dataclass(frozen=True)
+class StreamJob:
+    """All queries of a run and how it is cut into buckets."""
+
+    queries: tuple[StreamQuery, ...]
+    groups: tuple[Group, ...]
+    clock: str
+    streams: int
+    """Several streams have a clock each; the slowest rules."""
+    stream: str | None
+    """The column with the number of an event's stream, when there are several."""
+    lateness: int
+    buckets: int = BUCKETS
+    max_state: int | None = None
+    """The most bytes of state of one bucket."""
+    overflow: str = ERROR
+    registry: bool = False
+    """Whether queries may come, change and go between runs."""
+    late: bool = False
+    """Whether the result is the late events themselves."""
+
+    @property
+    def slices(self) -> int:
+        """Into how many slices the matches of a bucket are cut at most."""
+        return max((group.slices for group in self.groups), default=1)
+
+    def places(self) -> dict[int, Place]:
+        """Return all places by the numbers that Spark knows them by; every bucket has one, also where no events go."""
+        sliced = [
+            bucket
+            for bucket in range(self.buckets)
+            if any(group.slices > 1 and group.bucket in (None, bucket) for group in self.groups)
+        ]
+        numbers = place_numbers(self.buckets, tuple(sliced), self.slices)
+        return {number: Place(*home) for home, number in numbers.items()}
+
+    def engine(self, query: StreamQuery, place: Place) -> StreamEngine:
+        """Return a new engine of a query for a place."""
+        slices = self.groups[query.group].slices
+        return query.make_engine() if slices == 1 else query.make_engine(slices=slices, slice_index=place.slice)
+
+    def of_place(self, place: Place) -> list[StreamQuery]:
+        """Return the queries that have events in a place."""
+        return [query for query in self.queries if self.groups[query.group].reaches(place)]
+
+    def of_group(self, group: int) -> list[StreamQuery]:
+        """Return the queries that use a way of spreading."""
+        return [query for query in self.queries if query.group == group]

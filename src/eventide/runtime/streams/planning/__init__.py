@@ -1,0 +1,1 @@
+"""What a query needs of a stream, and what a stream refuses."""

@@ -1,0 +1,325 @@
+"""From plans to a streaming run: which columns are prepared, how events are spread, and what cannot be decided on a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from eventide.errors import BindError, did_you_mean
+from eventide.pattern import Consumption, Selector, WindowUnit
+from eventide.pattern.sequence_printing import to_ceql
+from eventide.plan.matchers.choice import DISORDER
+from eventide.plan.matchers.disorder import disorder_reason
+from eventide.plan.matchers.slices import enumerated_plan
+from eventide.plan.totals.results import Groups
+from eventide.runtime.prepare.sequences import CLOCK, STREAM, TIE, layout_of, prepared_columns
+from eventide.runtime.stage.whole_keys import SHOWN
+from eventide.runtime.streams.job import BUCKETS, DROP_OLDEST, ERROR, OVERFLOWS, Group, StreamJob, StreamQuery
+from eventide.runtime.streams.output import CORRECTNESS, EARLY, FINAL, ORDERED
+from eventide.runtime.streams.planning.lateness import bind_lateness
+from eventide.runtime.streams.planning.refused_totals import refuse_results
+from eventide.runtime.streams.planning.slices import IN_ORDER
+from eventide.runtime.streams.queries.arrival import ArrivalStreamEngine, arrival_refusal
+from eventide.runtime.streams.queries.events import EventStreamEngine
+from eventide.runtime.streams.queries.groups import SHOWN_CHECK, GroupStreamEngine, joins_keys
+from eventide.runtime.tables.source import StreamSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from eventide.plan.plan import Plan
+    from eventide.plan.schema import StreamSchema
+    from eventide.runtime.prepare.sequences import Dialect, Layout
+    from eventide.runtime.streams.bucket_query import StreamEngine
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """What a caller may set for a stream."""
+
+    lateness: int = 0
+    output: str = FINAL
+    buckets: int = BUCKETS
+    max_state: int | None = None
+    overflow: str = ERROR
+    slices: int = 1
+
+    def check(self) -> None:
+        """Refuse settings that there are not."""
+        if self.output not in CORRECTNESS:
+            raise BindError(
+                "UNKNOWN_OUTPUT", f"There is no output {self.output}.", hint=did_you_mean(str(self.output), CORRECTNESS)
+            )
+        if self.overflow not in OVERFLOWS:
+            raise BindError(
+                "UNKNOWN_OVERFLOW", f"There is no overflow {self.overflow}.", hint=did_you_mean(str(self.overflow), OVERFLOWS)
+            )
+        for name, number in (("buckets", self.buckets), ("max_state", self.max_state)):
+            whole = isinstance(number, int) and not isinstance(number, bool)
+            if number is not None and not (whole and number > 0):
+                raise BindError("BAD_SETTING", f"{name} is {number!r}.", hint=f"Give {name} as a whole number above zero.")
+        if self.lateness < 0:
+            raise BindError("BAD_LATENESS", "The lateness is negative.", hint='Give it as a duration: lateness="10 seconds".')
+
+
+def bound_options(settings: StreamSettings | None, schemas: Sequence[StreamSchema], slices: int = 1) -> StreamOptions:
+    """Return what a caller set, in the units of the time columns; into how many slices matches are cut was decided before."""
+    given = settings or StreamSettings()
+    options = StreamOptions(
+        max(bind_lateness(given.lateness, schema) for schema in schemas),
+        given.output,
+        BUCKETS if given.buckets is None else given.buckets,
+        given.max_state,
+        given.overflow,
+        slices,
+    )
+    options.check()
+    return options
+
+
+class Projection:
+    """The columns that a run prepares, each expression once."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def add(self, sql: str) -> str:
+        """Return the name of an expression."""
+        return self._names.setdefault(sql, f"c{len(self._names)}")
+
+    def columns(self) -> list[tuple[str, str]]:
+        """Return all columns as (name, SQL)."""
+        return [(name, sql) for sql, name in self._names.items()]
+
+
+class Spreading:
+    """The ways in which the events of a run are spread, each once."""
+
+    def __init__(self, projection: Projection, dialect: Dialect, buckets: int) -> None:
+        self._projection = projection
+        self._dialect = dialect
+        self._buckets = buckets
+        self._groups: dict[tuple[tuple[str, ...], tuple[str, ...] | None, bool, int], int] = {}
+        self.groups: list[Group] = []
+
+    def group(self, keys: Sequence[str], *, together: bool, by: Sequence[str] | None = None, slices: int = 1) -> int:
+        """Return the number of a way: by keys, or by some of them, or all events in one bucket where keys need each other."""
+        together = together or not keys
+        spread = None if by is None or together else tuple(by)
+        way = (tuple(keys), spread, together, slices)
+        known = self._groups.get(way)
+        if known is not None:
+            return known
+        number = self._groups[way] = len(self.groups)
+        hashes = [self.key_hash(keys, salt) if keys else None for salt in (0, 1)]
+        # Chosen by name: queries may come and go between runs, and state must be found where it was left.
+        home = int(fingerprint("", [(key, "") for key in keys]), 16) % self._buckets if together else None
+        by_hash = None if spread is None else self.key_hash(spread, 0)
+        self.groups.append(Group(hashes[0], hashes[1], home, by_hash, slices))
+        return number
+
+    def key_hash(self, keys: Sequence[str], salt: int) -> str:
+        """Return the name of the column with a hash of keys."""
+        return self._projection.add(self._dialect.key_hash(keys, salt))
+
+
+def event_job(
+    plans: Mapping[str, Plan], dialect: Dialect, options: StreamOptions, *, registry: bool = False
+) -> tuple[StreamJob, list[tuple[str, str]]]:
+    """Return the run of some event queries over the same streams, and the columns to prepare for it."""
+    projection = Projection()
+    spreading = Spreading(projection, dialect, options.buckets)
+    clock = projection.add(CLOCK)
+    streams = next(iter(plans.values())).streams
+    queries = tuple(
+        event_query(name, plan, dialect, options, projection, spreading) for name, plan in plans.items()
+    )
+    job = StreamJob(
+        queries,
+        tuple(spreading.groups),
+        clock,
+        len(streams),
+        projection.add(STREAM) if len(streams) > 1 else None,
+        options.lateness,
+        options.buckets,
+        options.max_state,
+        options.overflow,
+        registry,
+    )
+    return job, projection.columns()
+
+
+def stream_layout(plan: Plan) -> Layout:
+    """Return the names of the prepared columns; the order of a stream needs no columns of LIMIT."""
+    return replace(layout_of(plan), order=())
+
+
+def event_query(
+    name: str, plan: Plan, dialect: Dialect, options: StreamOptions, projection: Projection, spreading: Spreading
+) -> StreamQuery:
+    """Return a query of a run; what it needs is added to the projection and to the ways of spreading."""
+    refuse_results(plan, options.output)
+    if options.slices > 1:
+        plan = enumerated_plan(plan)
+    refuse_undecidable(plan, options.output)
+    _refuse_lossy(plan, options.overflow)
+    layout = stream_layout(plan)
+    columns = prepared_columns(plan, layout, dialect)
+    if any(schema.tie_break for _, schema in plan.streams):
+        columns.append((TIE, TIE))
+    if len(plan.streams) > 1:
+        columns.append((STREAM, STREAM))
+    # Where a group has matches of several keys, these must meet in one bucket and know that they belong together.
+    whole_groups = joins_keys(plan)
+    if whole_groups and plan.keys:
+        columns += [(SHOWN, dialect.key_hash(plan.keys, 0)), (SHOWN_CHECK, dialect.key_hash(plan.keys, 1))]
+    shared = tuple((own, projection.add(sql)) for own, sql in columns)
+    named = dict(shared)
+    keys = [*plan.keys, *plan.derived_keys]
+    by = plan.keys if whole_groups else None
+    group = spreading.group(keys, together=bool(one_task_reason(plan)), by=by, slices=options.slices)
+    make, kind = engine_of(plan, layout, options)
+    bits = {occurrence.bit for occurrence in plan.bound.occurrences} | {absence.bit for absence in plan.bound.absences}
+    required = [named[key] for key in layout.keys[len(plan.keys) :]]
+    if layout.attribute is not None:
+        required.append(named[layout.attribute])
+    return StreamQuery(
+        name,
+        fingerprint(to_ceql(plan.query), columns, kind, *roles_of(plan), *_sliced(options)),
+        shared,
+        named[layout.clock],
+        group,
+        make,
+        named[layout.mask],
+        sum(1 << bit for bit in bits) if plan.drops_irrelevant else 0,
+        tuple(required),
+        options.output,
+        plan.certain_after,
+    )
+
+
+def one_task_reason(plan: Plan) -> str | None:
+    """Return why all events of a stream must be seen together, or None when they need not."""
+    if plan.interleaved:
+        return "CONSUME BY ANY"
+    if plan.query.limit is not None:
+        return "LIMIT"
+    if not plan.keys and (joins_keys(plan) or not plan.derived_keys):
+        return "no PARTITION BY"
+    return None
+
+
+def roles_of(plan: Plan) -> list[str]:
+    """Return which columns are time, type and tie-break, and the window in their units: what the SQL of a query does not say."""
+    schemas = [schema for _, schema in plan.streams]
+    roles = [f"{schema.time} {schema.type} {schema.tie_break} {schema.time_unit}" for schema in schemas]
+    return [*roles, repr(plan.window)]
+
+
+def _sliced(options: StreamOptions) -> list[str]:
+    """Return what slices add to the name of a query; without them it has the name that it always had."""
+    return [f"slices {options.slices}"] if options.slices > 1 else []
+
+
+def engine_of(plan: Plan, layout: Layout, options: StreamOptions) -> tuple[Callable[..., StreamEngine], str]:
+    """Return what makes the engine of a plan, and its name."""
+    reason = reorder_reason(plan, options.overflow, options.slices)
+    if reason is None:
+        return partial(ArrivalStreamEngine, plan, layout), DISORDER
+    if plan.choice.disorder:
+        raise BindError(
+            "MATCHER_NOT_SOUND",
+            f"The disorder-native operator cannot run the query: {reason}.",
+            hint="Leave the choice to the planner: it puts a reorder buffer in front of the other matchers.",
+        )
+    if isinstance(plan.results, Groups):
+        return partial(GroupStreamEngine, plan, layout), f"groups {plan.way().cost.value} {plan.choice.matcher}"
+    return partial(EventStreamEngine, plan, layout), plan.choice.matcher
+
+
+def reorder_reason(plan: Plan, overflow: str = ERROR, slices: int = 1) -> str | None:
+    """Return why events must be put in order before they are matched, or None when they are taken as they arrive."""
+    if plan.results is not None:
+        return "GROUP BY adds up what ends at an event once all events before it are there"
+    if slices > 1:
+        return IN_ORDER
+    if plan.choice.disorder is False:
+        return "asked for"
+    if overflow == DROP_OLDEST and plan.bound.absences:
+        return "what is dropped may be an event that NOT forbids, which a late one would have to find"
+    return disorder_reason(plan) or arrival_refusal(plan)
+
+
+def fingerprint(text: str, columns: Sequence[tuple[str, str]], *more: str) -> str:
+    """Return a short name of a query: state made under another name is not its own."""
+    written = "\0".join([text, *(f"{name}={sql}" for name, sql in columns), *more])
+    return blake2b(written.encode(), digest_size=12).hexdigest()
+
+
+def refuse_undecidable(plan: Plan, output: str) -> None:
+    """Refuse what an unbounded stream cannot decide."""
+    timed = plan.window is not None and plan.window.unit in (WindowUnit.DURATION, WindowUnit.TIME_UNITS)
+    if plan.trailing and output == ORDERED and not timed:
+        raise BindError(
+            "ORDER_WITHOUT_TIME",
+            "NOT at the end is decided by a number of events, so how long a match must wait for its turn is not known.",
+            hint='Use WITHIN with a duration, or output="final".',
+        )
+    if plan.trailing and plan.query.limit is not None:
+        raise BindError(
+            "LIMIT_UNDECIDED",
+            "LIMIT keeps the matches that end first, but with NOT at the end a later one can be certain before them.",
+            hint="Leave LIMIT out on a stream.",
+        )
+    if plan.query.limit is not None and output == EARLY:
+        raise BindError(
+            "LIMIT_UNDECIDED",
+            "LIMIT cannot be combined with early output: each correction would move all later matches.",
+            hint='Leave LIMIT out, or use output="final".',
+        )
+
+
+def _refuse_lossy(plan: Plan, overflow: str) -> None:
+    """Refuse to drop partial matches where one that is missing lets another one appear."""
+    if overflow != DROP_OLDEST:
+        return
+    if plan.results is not None:
+        raise BindError(
+            "DROP_NOT_SOUND",
+            "Without the oldest partial matches the totals of GROUP BY would be wrong, and nothing in their rows would say so.",
+            hint=f'Use overflow="{ERROR}".',
+        )
+    compares = plan.query.selector not in (Selector.ALL, Selector.STRICT) or plan.query.limit is not None
+    if compares or plan.query.consumption is not Consumption.NONE or plan.bound.leading:
+        raise BindError(
+            "DROP_NOT_SOUND",
+            "Without its oldest partial matches the query could find what is no match: it has a selector, LIMIT, CONSUME BY or "
+            "NOT at the front.",
+            hint=f'Use overflow="{ERROR}".',
+        )
+
+
+def stream_warnings(plan: Plan, options: StreamOptions) -> list[str]:
+    """Return what a user should know before a stream of this plan starts."""
+    warnings = []
+    window = plan.window
+    if window is None and options.max_state is None:
+        whole = "WITHIN" if plan.query.step_window is None else "window of the whole match"
+        warnings.append(
+            f"The query has no {whole}, so the state of the stream grows without bound. Add WITHIN with a duration, or max_state."
+        )
+    elif window is not None and window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS):
+        warnings.append(
+            "WITHIN is no duration, so keys without further events are kept for ever, and a NOT at their end is never decided. "
+            "Use a duration where keys come and go."
+        )
+    if window is None and plan.results is not None:
+        warnings.append("Without a window GROUP BY goes over all earlier events of a key again whenever it gets new ones.")
+    reason = one_task_reason(plan)
+    if options.slices > 1:
+        warnings.append(f"The matches are found in {options.slices} slices, each of which holds the whole state of its keys.")
+    elif reason is not None:
+        warnings.append(f"The query has {reason}, so one task does all the matching of the stream.")
+    return warnings

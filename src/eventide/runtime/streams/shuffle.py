@@ -1,0 +1,132 @@
+"""Spread: prepared events of a task become one packed row for each bucket, so that few and large rows are shuffled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.runtime.streams.bucket import ARRIVAL, COUNTED, GROUP
+from eventide.runtime.streams.bucket_query import CHECK, KEY
+from eventide.runtime.streams.job import Place
+from eventide.runtime.streams.state_bytes import pack, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from eventide.runtime.streams.job import Group, StreamJob
+
+ROWS_AT_ONCE = 1 << 20
+TASK_BITS = 40
+COUNTING = Place(0)
+"""The place that is told how many events there are."""
+BUCKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("body", pa.binary())])
+
+
+def spread(job: StreamJob, task: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Pack the events of a task; every bucket gets a row with the clocks, whether or not it has events."""
+    waiting: list[pa.RecordBatch] = []
+    rows = arrived = 0
+    # Every slice gets a copy.
+    most_rows = max(1, ROWS_AT_ONCE // job.slices)
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            rows += batch.num_rows
+        if rows >= most_rows:
+            yield _packed(job, pa.Table.from_batches(waiting), (task << TASK_BITS) + arrived)
+            arrived += rows
+            waiting, rows = [], 0
+    if waiting:
+        yield _packed(job, pa.Table.from_batches(waiting), (task << TASK_BITS) + arrived)
+
+
+def _packed(job: StreamJob, table: pa.Table, first: int) -> pa.RecordBatch:
+    table = table.combine_chunks().append_column(ARRIVAL, pa.array(first + np.arange(table.num_rows)))
+    events = table.num_rows
+    timed = pc.is_valid(table.column(job.clock)).to_numpy()
+    if not timed.all():
+        table = table.filter(pa.array(timed))
+    clocks = _clocks(job, table)
+    parts: list[pa.Table] = []
+    homes: list[npt.NDArray[np.int64]] = []
+    counted_before = np.zeros(table.num_rows, np.bool_)
+    read = {name for query in job.queries for _, name in query.columns}
+    hashes = {name for group in job.groups for name in (group.key, group.check, group.spread)} - read
+    for number, group in enumerate(job.groups):
+        wanted = np.zeros(table.num_rows, np.bool_)
+        for query in job.of_group(number):
+            wanted |= query.wanted(table)
+        if job.late:
+            wanted[:] = True
+        chosen = table if wanted.all() else table.filter(pa.array(wanted))
+        keys, checks = (_hash(chosen, name) for name in (group.key, group.check))
+        homes.append(_homes(group, keys if group.spread is None else _hash(chosen, group.spread), job.buckets))
+        chosen = chosen.drop_columns([name for name in chosen.column_names if name in hashes])
+        chosen = chosen.append_column(KEY, pa.array(keys)).append_column(CHECK, pa.array(checks))
+        if len(job.groups) > 1:
+            chosen = chosen.append_column(GROUP, pa.array(np.full(chosen.num_rows, number, np.int32)))
+            # An event that goes to several groups is counted in one of them.
+            chosen = chosen.append_column(COUNTED, pa.array(~counted_before[wanted]))
+            counted_before |= wanted
+        parts.append(chosen)
+    home = np.concatenate(homes)
+    order = np.argsort(home, kind="stable")
+    rows = pa.concat_tables(parts).combine_chunks().take(pa.array(order))
+    borders = np.searchsorted(home[order], np.arange(job.buckets + 1))
+    places = job.places()
+    bodies = []
+    for place in places.values():
+        counted = {"events": events, "untimed": events - int(timed.sum())} if place == COUNTING else {}
+        part = rows.slice(borders[place.bucket], borders[place.bucket + 1] - borders[place.bucket])
+        bodies.append(pack({"rows": _sliced(job, part, place), "clocks": list(clocks.items()), **counted}))
+    return pa.record_batch([pa.array(list(places), pa.int32()), pa.array(bodies, pa.binary())], schema=BUCKET_SCHEMA)
+
+
+def _sliced(job: StreamJob, rows: pa.Table, place: Place) -> pa.Table:
+    """Return those events of a bucket that go to one of its slices; all go to the first."""
+    if place.slice == 0 or len(job.groups) == 1:
+        return rows
+    reached = np.array([group.reaches(place) for group in job.groups])
+    return rows.filter(pa.array(reached[rows.column(GROUP).to_numpy()]))
+
+
+def _clocks(job: StreamJob, table: pa.Table) -> dict[int, int]:
+    """Return the latest time of each stream, events that concern no query included: they too tell that time goes on."""
+    time = table.column(job.clock).to_numpy()
+    if not len(time):
+        return {}
+    if job.stream is None:
+        return {0: int(time.max())}
+    stream = table.column(job.stream).to_numpy()
+    return {int(number): int(time[stream == number].max()) for number in np.unique(stream)}
+
+
+def _hash(table: pa.Table, name: str | None) -> npt.NDArray[np.int64]:
+    return np.zeros(table.num_rows, np.int64) if name is None else table.column(name).to_numpy()
+
+
+def _homes(group: Group, hashes: npt.NDArray[np.int64], buckets: int) -> npt.NDArray[np.int64]:
+    if group.bucket is not None:
+        return np.full(len(hashes), group.bucket, np.int64)
+    if group.key is None:
+        return np.arange(len(hashes)) % buckets
+    return np.mod(hashes, buckets)
+
+
+def gathered(bodies: Iterable[bytes]) -> tuple[pa.Table, dict[int, int], Mapping[str, int]]:
+    """Return the events of packed rows, the latest time of each stream, and what was counted on the way."""
+    tables: list[pa.Table] = []
+    clocks: dict[int, int] = {}
+    counted = {"events": 0, "untimed": 0}
+    for body in bodies:
+        parts: dict[str, Any] = unpack(body)
+        tables.append(parts["rows"])
+        for stream, clock in parts["clocks"]:
+            clocks[stream] = max(clock, clocks.get(stream, clock))
+        for name in counted:
+            counted[name] += parts.get(name, 0)
+    return pa.concat_tables(tables).combine_chunks(), clocks, counted

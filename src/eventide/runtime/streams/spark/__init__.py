@@ -1,0 +1,1 @@
+"""Spark as the host of streams."""

@@ -1,0 +1,1 @@
+"""The table driver: a stage run over prepared batches to the end."""
