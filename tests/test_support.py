@@ -73,14 +73,11 @@ def conditions_of(path: Path) -> set[str]:
 
 MODULES = sorted(
     {
-        *SOURCE.glob("plan/rows/*.py"),
-        *SOURCE.glob("syntax/row_*.py"),
-        *SOURCE.glob("syntax/statement*.py"),
-        SOURCE / "syntax" / "match_recognize.py",
-        *SOURCE.glob("runtime/rows/*.py"),
-        SOURCE / "runtime" / "statement.py",
-        *SOURCE.glob("runtime/stream/rows*.py"),
-        SOURCE / "runtime" / "stream" / "spark_rows.py",
+        *SOURCE.glob("plan/row_patterns/*.py"),
+        *SOURCE.glob("language/sql/*.py"),
+        *SOURCE.glob("runtime/**/row_*.py"),
+        *SOURCE.glob("runtime/tables/*rows.py"),
+        *SOURCE.glob("runtime/sql/*.py"),
     }
 )
 

@@ -252,4 +252,4 @@ def _span(pattern: Pattern | Absence, last: Token) -> Span:
 @cache
 def _parser() -> Lark:
     # Not at import: workers that run plans read no query.
-    return load_grammar("ceql.lark", _Builder())
+    return load_grammar("ceql/ceql.lark", _Builder())

@@ -82,21 +82,21 @@ class _TokenList(Lexer):
 
 
 def load_grammar(file_name: str, transformer: Transformer[Token, Any]) -> Lark:
-    """Build the parser for a grammar file of this package; reductions are handed to the transformer at once.
+    """Build the parser for a grammar file below `language`; reductions are handed to the transformer at once.
 
     LALR needs no recursion however long a query is, and no tree is kept.
 
-    >>> load_grammar("sase.lark", Transformer()).options.parser
+    >>> load_grammar("sase/sase.lark", Transformer()).options.parser
     'lalr'
     """
-    grammar = files(__package__).joinpath(file_name).read_text(encoding="utf-8")
+    grammar = files("eventide.language").joinpath(file_name).read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", lexer=_TokenList, transformer=transformer, maybe_placeholders=False)
 
 
 def run_grammar(parser: Lark, tokens: list[Token], text: str) -> Any:
     """Parse prepared tokens of the query `text`; errors carry the place but not yet the text, see `errors_in`.
 
-    >>> run_grammar(load_grammar("sase.lark", Transformer()), [Token("NAME", "A")], "A").data
+    >>> run_grammar(load_grammar("sase/sase.lark", Transformer()), [Token("NAME", "A")], "A").data
     Token('RULE', 'start')
     """
     try:

@@ -308,4 +308,4 @@ def _read_strategy(token: Token) -> tuple[str, list[Token]]:
 @cache
 def _parser() -> Lark:
     # Not at import: workers that run plans read no query.
-    return load_grammar("sase.lark", _Builder())
+    return load_grammar("sase/sase.lark", _Builder())

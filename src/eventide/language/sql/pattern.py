@@ -219,4 +219,4 @@ def _whole(token: Token) -> int:
 @cache
 def _parser() -> Lark:
     # Not at import: workers that run plans read no query.
-    return load_grammar("row_pattern.lark", _Builder())
+    return load_grammar("sql/pattern.lark", _Builder())
