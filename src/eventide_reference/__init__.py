@@ -4,11 +4,18 @@ They share no code with any engine. Streams of about ten events and patterns of 
 `recognize`, the one for MATCH_RECOGNIZE, looks for the preferred match alone and bears some hundred rows.
 """
 
-from eventide_reference.oracle import Match, admissible, count_matches, find_matches
-from eventide_reference.output import output_rows
-from eventide_reference.results import group_rows, score
-from eventide_reference.rows import recognize
-from eventide_reference.timeouts import Timeout, timeouts
+from eventide_reference.row_patterns import recognize
+from eventide_reference.sequences import (
+    Match,
+    Timeout,
+    admissible,
+    count_matches,
+    find_matches,
+    group_rows,
+    output_rows,
+    score,
+    timeouts,
+)
 
 __all__ = [
     "Match", "Timeout", "admissible", "count_matches", "find_matches", "group_rows", "output_rows", "recognize", "score",

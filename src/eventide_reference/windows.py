@@ -12,7 +12,7 @@ from eventide.pattern import Window, WindowUnit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eventide_reference.conditions import Row
+    from eventide_reference.sequences.conditions import Row
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from crosscheck.disagreements import DISAGREEMENTS, Sample
 from crosscheck.peers import Answer, Case
 from crosscheck.tables import COLUMNS, Row, as_table
 from eventide.errors import EventideError
-from eventide_reference.rows import recognize
+from eventide_reference.row_patterns import recognize
 
 NAMES = [name for name, _ in COLUMNS]
 

@@ -25,9 +25,9 @@ from eventide.pattern.row_patterns import (
     parts_of,
     walk_rows,
 )
-from eventide_reference.rows.reading import Sight, Table
-from eventide_reference.rows.walk import is_within, subset_members
-from eventide_reference.rows.words import Search, Steps, Word
+from eventide_reference.row_patterns.reading import Sight, Table
+from eventide_reference.row_patterns.walk import is_within, subset_members
+from eventide_reference.row_patterns.words import Search, Steps, Word
 
 MOST_STEPS = 200_000
 

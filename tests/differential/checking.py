@@ -18,8 +18,8 @@ from differential.streams import Row, as_table, as_timestamp, in_time_order, mak
 from eventide.errors import EventideError, EventideWarning
 from eventide.pattern import Selector
 from eventide.runtime.stage.stage import MatchStage
-from eventide_reference.oracle import Columns, Match, admissible, matches_by_end
-from eventide_reference.output import output_rows
+from eventide_reference.sequences.oracle import Columns, Match, admissible, matches_by_end
+from eventide_reference.sequences.output import output_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

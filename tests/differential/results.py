@@ -33,7 +33,7 @@ from eventide.pattern.sequence_printing import to_ceql
 from eventide.plan.totals.methods import Cost
 from eventide.runtime.collect.ranked import chosen_stage
 from eventide_reference import group_rows, score
-from eventide_reference.output import starred_variables
+from eventide_reference.sequences.output import starred_variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable

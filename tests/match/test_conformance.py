@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from eventide_reference import admissible, find_matches
-from eventide_reference.oracle import Match
+from eventide_reference.sequences.oracle import Match
 from match.building import GENERAL, MATCHERS, Run, matches_of, plan_of, prepare, stream
 from match.cases import CASES, EVERYWHERE_CONSUMED, names_of, with_matchers
 

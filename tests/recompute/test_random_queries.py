@@ -9,7 +9,7 @@ import pytest
 from eventide.errors import BindError
 from eventide.match.recompute import merged_matches, search
 from eventide_reference import admissible, find_matches
-from eventide_reference.oracle import Match
+from eventide_reference.sequences.oracle import Match
 from match.building import Run, plan_of, prepare
 from recompute.drawing import draw
 

@@ -22,7 +22,7 @@ from eventide.pattern.row_patterns import (
     Variable,
     walk_rows,
 )
-from eventide_reference.rows.words import Search, Steps
+from eventide_reference.row_patterns.words import Search, Steps
 from reference.row_building import defined, marked, parsed, result, run, xs
 
 # Preferment

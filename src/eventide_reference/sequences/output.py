@@ -8,14 +8,14 @@ from sqlglot import exp
 
 from eventide.errors import BindError, did_you_mean
 from eventide.pattern import Event, Filtered, Named, Pattern, Query, Repeat, children
-from eventide_reference.conditions import NEIGHBOURS, Evaluation, Row, function_name, readings
-from eventide_reference.layout import Layout
+from eventide_reference.sequences.conditions import NEIGHBOURS, Evaluation, Row, function_name, readings
+from eventide_reference.sequences.layout import Layout
 from eventide_reference.values import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eventide_reference.oracle import Match
+    from eventide_reference.sequences.oracle import Match
 
 
 def kept_variables(query: Query) -> frozenset[str]:

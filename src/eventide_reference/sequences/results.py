@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from eventide.pattern import GroupUnit
-from eventide_reference.conditions import Row, function_name, readings
+from eventide_reference.sequences.conditions import Row, function_name, readings
 from eventide_reference.values import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from eventide.pattern import Query
-    from eventide_reference.oracle import Match
+    from eventide_reference.sequences.oracle import Match
 
 
 def group_rows(query: Query, events: Sequence[Row], matches: list[Match], *, time: str, clock: Callable[[Any], int]) -> list[Row]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from eventide.pattern import Selector
 
 if TYPE_CHECKING:
-    from eventide_reference.runs import FoundMatch
+    from eventide_reference.sequences.runs import FoundMatch
 
 
 def keep(selector: Selector, matches: list[FoundMatch]) -> list[FoundMatch]:
     """Return the matches that a selector keeps of those that end at one event; ANY keeps all, one of them is chosen later.
 
-    >>> from eventide_reference.runs import FoundMatch
+    >>> from eventide_reference.sequences.runs import FoundMatch
     >>> short, long = FoundMatch(0, 2, (("a", (0, 2)),)), FoundMatch(0, 2, (("a", (0, 1, 2)),))
     >>> keep(Selector.MAX, [short, long]) == [long]
     True

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eventide.pattern import Strategy
-from eventide_reference.conditions import Bindings, Condition, Row, holds, instances, is_determined
-from eventide_reference.traces import START, Gap, Prefix, Step
+from eventide_reference.sequences.conditions import Bindings, Condition, Row, holds, instances, is_determined
+from eventide_reference.sequences.traces import START, Gap, Prefix, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from eventide.pattern import Event
-    from eventide_reference.rules import Rules, ScopedCondition
+    from eventide_reference.sequences.rules import Rules, ScopedCondition
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
 from eventide.pattern import Consumption
-from eventide_reference.conditions import Condition, conjuncts
-from eventide_reference.layout import Chain, Layout, Leaf, Loop, Node
-from eventide_reference.traces import Prefix, can_be_missing
+from eventide_reference.sequences.conditions import Condition, conjuncts
+from eventide_reference.sequences.layout import Chain, Layout, Leaf, Loop, Node
+from eventide_reference.sequences.traces import Prefix, can_be_missing
 
 if TYPE_CHECKING:
     from eventide.errors import Span

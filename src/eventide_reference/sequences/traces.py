@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventide.pattern import Strategy
-from eventide_reference.layout import Chain, Choice, Leaf, Loop, Node, Together
+from eventide_reference.sequences.layout import Chain, Choice, Leaf, Loop, Node, Together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from eventide.errors import BindError
 from eventide.pattern import Consumption, Query, Selector, WindowUnit
 from eventide.pattern.sequence_printing import absence_to_ceql, pattern_to_ceql
-from eventide_reference.oracle import Columns, fits, matches_by_end, ordered, partitions
-from eventide_reference.prefixes import first_parts, parts_of
-from eventide_reference.rules import Rules
-from eventide_reference.runs import Search
+from eventide_reference.sequences.oracle import Columns, fits, matches_by_end, ordered, partitions
+from eventide_reference.sequences.prefixes import first_parts, parts_of
+from eventide_reference.sequences.rules import Rules
+from eventide_reference.sequences.runs import Search
 from eventide_reference.windows import step_test, window_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence as Events
 
-    from eventide_reference.conditions import Row
+    from eventide_reference.sequences.conditions import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from eventide.errors import BindError
 from eventide.pattern import Consumption, Event, Query, Selector, WindowUnit, absences, walk
-from eventide_reference.output import kept_variables
-from eventide_reference.rules import Rules
-from eventide_reference.runs import FoundMatch, Search
-from eventide_reference.selectors import keep
+from eventide_reference.sequences.output import kept_variables
+from eventide_reference.sequences.rules import Rules
+from eventide_reference.sequences.runs import FoundMatch, Search
+from eventide_reference.sequences.selectors import keep
 from eventide_reference.windows import step_test, window_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eventide_reference.conditions import Row
+    from eventide_reference.sequences.conditions import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from eventide.pattern import (
     Sequence,
     walk,
 )
-from eventide_reference.conditions import NEIGHBOURS, Condition, conjuncts
+from eventide_reference.sequences.conditions import NEIGHBOURS, Condition, conjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

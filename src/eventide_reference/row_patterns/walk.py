@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import DataError
 from eventide.pattern.row_patterns import SkipTo
-from eventide_reference.rows.reading import Sight
-from eventide_reference.rows.words import Search, Steps, Word
+from eventide_reference.row_patterns.reading import Sight
+from eventide_reference.row_patterns.words import Search, Steps, Word
 from eventide_reference.windows import as_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eventide.pattern.row_patterns import RowQuery
-    from eventide_reference.rows.reading import Table
+    from eventide_reference.row_patterns.reading import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def walk(query: RowQuery, partition: Table, steps: Steps) -> Iterator[Found | Un
     """Yield the matches of a partition, and the rows that are in none, in the order in which they are found.
 
     >>> from eventide.pattern.row_patterns import RowQuery, Variable
-    >>> from eventide_reference.rows.reading import Table
+    >>> from eventide_reference.row_patterns.reading import Table
     >>> [found.start for found in walk(RowQuery(Variable("A")), Table([{}, {}], []), Steps(100))]
     [0, 1]
     """
@@ -61,7 +61,7 @@ def preferred_word(query: RowQuery, partition: Table, start: int, number: int, s
     """Return the most preferred word that the rows from `start` on allow, None when there is none.
 
     >>> from eventide.pattern.row_patterns import Alternation, RowQuery, Variable
-    >>> from eventide_reference.rows.reading import Table
+    >>> from eventide_reference.row_patterns.reading import Table
     >>> preferred_word(RowQuery(Alternation((Variable("B"), Variable("A")))), Table([{}], []), 0, 1, Steps(100))
     (Mapped(variable='B', excluded=False),)
     """
@@ -97,7 +97,7 @@ def is_within(query: RowQuery, partition: Table, first: int, last: int) -> bool:
 
     >>> from eventide.pattern import Name
     >>> from eventide.pattern.row_patterns import RowQuery, SortKey, Variable
-    >>> from eventide_reference.rows.reading import Table
+    >>> from eventide_reference.row_patterns.reading import Table
     >>> query = RowQuery(Variable("A"), order_by=(SortKey(Name("t")),), within=10)
     >>> times = Table([{"t": 0}, {"t": 10}, {"t": 11}, {"t": None}], ["t"])
     >>> [is_within(query, times, 0, last) for last in range(4)]
@@ -113,7 +113,7 @@ def next_position(query: RowQuery, found: Found) -> int:
     """Return where the search goes on after a match.
 
     >>> from eventide.pattern.row_patterns import RowQuery, Variable
-    >>> from eventide_reference.rows.words import Mapped
+    >>> from eventide_reference.row_patterns.words import Mapped
     >>> query = RowQuery(Variable("A"))
     >>> next_position(query, Found(1, 4, (Mapped("A"), Mapped("A")))), next_position(query, Found(1, 4, ()))
     (6, 5)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from eventide.errors import LimitError
 from eventide.pattern.row_patterns import RowsPerMatch
-from eventide_reference.rows.reading import Sight, Table
-from eventide_reference.rows.walk import Found, subset_members, walk
-from eventide_reference.rows.words import Steps
+from eventide_reference.row_patterns.reading import Sight, Table
+from eventide_reference.row_patterns.walk import Found, subset_members, walk
+from eventide_reference.row_patterns.words import Steps
 from eventide_reference.values import compare
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def output(query: RowQuery, partition: Table, steps: Steps) -> Iterator[tuple[in
 def current_rows(mode: RowsPerMatch, found: Found) -> list[int]:
     """Return at which rows of a match the measures are taken: 1 is its first row, 0 stands for an empty match.
 
-    >>> from eventide_reference.rows.words import Mapped
+    >>> from eventide_reference.row_patterns.words import Mapped
     >>> found = Found(1, 0, (Mapped("A"), Mapped("B", excluded=True), Mapped("B")))
     >>> current_rows(RowsPerMatch.ONE, found), current_rows(RowsPerMatch.ALL_OMIT_EMPTY, found)
     ([3], [1, 3])
