@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.language import parse
-from eventide.match.dag.matcher import SharedDagMatcher
+from eventide.match.dag.matcher import DagMatcher
 from eventide.match.protocol import EventBatch
 from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.runs.matcher import RunsMatcher
@@ -33,7 +33,7 @@ from eventide.runtime.relational.duckdb import arrow_kind
 from eventide.runtime.stage.stage import StageOptions, make_matcher
 
 # The matchers that the conformance suite judges, by the name that forces each of them.
-MATCHERS = {"automaton": SharedDagMatcher, "runs": RunsMatcher, "recompute": RecomputeMatcher}
+MATCHERS = {"automaton": DagMatcher, "runs": RunsMatcher, "recompute": RecomputeMatcher}
 # Those that run every query; recomputation is for (some) sequences of events and loops, without NOT at the end.
 GENERAL = ("automaton", "runs")
 

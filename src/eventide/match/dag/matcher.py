@@ -25,7 +25,7 @@ FIRST_STATES = 8
 FIRST_WIDTH = 6
 
 
-class SharedDagMatcher(NodeMatcher):
+class DagMatcher(NodeMatcher):
     """All matches from a shared DAG (abella.md 7): partial matches are never written out one by one.
 
     Cost: constant work per event for a given pattern, whatever the window; enumeration in time linear in the output; memory

@@ -16,7 +16,7 @@ from pyspark.sql import types as st
 from eventide.errors import LimitError
 from eventide.match.dag.enumeration import Found
 from eventide.match.dag.enumerator import MatchLimit
-from eventide.match.dag.matcher import SharedDagMatcher
+from eventide.match.dag.matcher import DagMatcher
 from eventide.match.spread.assignment import Assigner, shares
 from eventide.match.spread.maximal import (
     Maximal,
@@ -101,7 +101,7 @@ def match_shares(
     """Find the matches of the unary part and yield each worker's shares of them, by row numbers of the table."""
     stage = MatchStage(plan, layout, StageOptions(unjudged=True))
     matcher = stage.matcher
-    assert isinstance(matcher, SharedDagMatcher)
+    assert isinstance(matcher, DagMatcher)
     assigner = Assigner(strategy, workers, SEED)
     held = np.empty(0, np.int32)
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from eventide.errors import DataError, LimitError
 from eventide.match.dag.enumerator import MatchLimit
-from eventide.match.dag.matcher import SharedDagMatcher
+from eventide.match.dag.matcher import DagMatcher
 from eventide.match.protocol import EventBatch, MatcherSettings
 from eventide.match.recompute.window_events import largest_window
 from eventide.match.runs.matcher import RunsMatcher
@@ -100,7 +100,7 @@ def make_matcher(plan: Plan, options: StageOptions) -> tuple[Matcher, Labelling]
     # Recomputation shares out events, and tasks hold different keys: only paths have the same numbers in all of them.
     if plan.choice.recomputes and not options.unjudged and options.slices == 1:
         return make_recompute_matcher(plan, settings, automaton), labelling
-    kind = RunsMatcher if plan.choice.forward else SharedDagMatcher
+    kind = RunsMatcher if plan.choice.forward else DagMatcher
     return kind(settings), labelling
 
 
