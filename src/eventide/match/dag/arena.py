@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from eventide.match.dag.enumeration import Found, new_accepts, new_walk
 from eventide.match.dag.enumerator import Harvest
-from eventide.match.dag.event_store import EventRows
+from eventide.match.dag.event_store import EventStore
 from eventide.match.dag.kernel import (
     ACCEPTED,
     COUNTERS,
@@ -51,7 +51,7 @@ class NodeMatcher(Harvest):
         self._absence_count = len(settings.forbidden_bits)
         self._accepts = new_accepts(FIRST_ACCEPTS, self._absence_count)
         self._counters = np.zeros(COUNTERS, np.int64)
-        self._rows = EventRows(settings.columns, settings.forbidden_bits)
+        self._rows = EventStore(settings.columns, settings.forbidden_bits)
         self._taken = np.zeros(1, np.int64)
         self._matches = 0
         self._walk = new_walk()

@@ -30,7 +30,7 @@ from eventide.match.programs.agreement import ANY_VALUE, possible_values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eventide.match.dag.event_store import EventRows
+    from eventide.match.dag.event_store import EventStore
     from eventide.match.dag.nodes import Nodes
     from eventide.match.protocol import MatcherSettings
 
@@ -57,7 +57,7 @@ class Harvest(ABC):
     _nodes: Nodes
     _accepts: Accepts
     _counters: npt.NDArray[np.int64]
-    _rows: EventRows
+    _rows: EventStore
     _taken: npt.NDArray[np.int64]
     _matches: int
     _walk: Walk

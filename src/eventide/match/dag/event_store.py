@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-class EventRows:
+class EventStore:
     """The columns of the events in the two forms that kernels read."""
 
     def __init__(self, columns: int, forbidden_bits: tuple[int, ...]) -> None:
