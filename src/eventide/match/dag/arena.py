@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.dag.enumeration import Found, new_accepts, new_walk
-from eventide.match.dag.enumerator import Harvest
+from eventide.match.dag.enumerator import Enumerator
 from eventide.match.dag.event_store import EventStore
 from eventide.match.dag.kernel import (
     ACCEPTED,
@@ -40,7 +40,7 @@ FIRST_ACCEPTS = 1 << 12
 STATE_VERSION = 1
 
 
-class NodeMatcher(Harvest):
+class NodeMatcher(Enumerator):
     """A matcher whose partial matches are nodes of one arena. Subclasses keep the lists of active states or runs."""
 
     name = ""

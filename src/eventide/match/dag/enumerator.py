@@ -50,7 +50,7 @@ class MatchLimit(Exception):  # noqa: N818 - the runtime turns it into an error 
         self.candidates = candidates
 
 
-class Harvest(ABC):
+class Enumerator(ABC):
     """The enumerating half of a matcher over nodes."""
 
     _settings: MatcherSettings
