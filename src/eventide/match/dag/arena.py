@@ -40,7 +40,7 @@ FIRST_ACCEPTS = 1 << 12
 STATE_VERSION = 1
 
 
-class NodeMatcher(Enumerator):
+class DagArena(Enumerator):
     """A matcher whose partial matches are nodes of one arena. Subclasses keep the lists of active states or runs."""
 
     name = ""

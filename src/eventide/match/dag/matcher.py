@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.dag.arena import NodeMatcher
+from eventide.match.dag.arena import DagArena
 from eventide.match.dag.enumeration import new_found
 from eventide.match.dag.kernel import (
     CONSUME_NONE,
@@ -25,7 +25,7 @@ FIRST_STATES = 8
 FIRST_WIDTH = 6
 
 
-class DagMatcher(NodeMatcher):
+class DagMatcher(DagArena):
     """All matches from a shared DAG (abella.md 7): partial matches are never written out one by one.
 
     Cost: constant work per event for a given pattern, whatever the window; enumeration in time linear in the output; memory

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.dag.arena import NodeMatcher
+from eventide.match.dag.arena import DagArena
 from eventide.match.dag.enumeration import new_found
 from eventide.match.dag.kernel import CONSUME_NONE
 from eventide.match.runs.kernel import (
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FIRST_RUNS = 1 << 10
 
 
-class RunsMatcher(NodeMatcher):
+class RunsMatcher(DagArena):
     """Partial matches one by one (koerber.md, Table 4.1), conditions judged as events arrive.
 
     It knows what each partial match could take, which skip-till-next asks for. Cost: work and memory linear in the partial
