@@ -70,13 +70,13 @@ class Totals:
 class Propagation(Protocol):
     """How vectors are carried from event to event."""
 
-    def run(self, symbols: SymbolTable, events: Kept, weights: Weights, ends: Integers) -> None:
+    def run(self, symbols: SymbolTable, events: KeptEvents, weights: Weights, ends: Integers) -> None:
         """Write the vector of the matches that end at each event to `ends`."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class KeptEvents:
     """The events that can change a partial match; `row` is their place in the batch.
 
     Of some keys alone, `part_of` says of which events these are a part, and which of them they are.
@@ -90,15 +90,15 @@ class Kept:
     group: Integers
     values: Integers
     valid: npt.NDArray[np.uint8]
-    part_of: tuple[Kept, Integers] | None = None
+    part_of: tuple[KeptEvents, Integers] | None = None
 
-    def of_keys(self, keys: npt.NDArray[Any]) -> tuple[Kept, Integers]:
+    def of_keys(self, keys: npt.NDArray[Any]) -> tuple[KeptEvents, Integers]:
         """Return the events of some keys alone, and which of these events they are."""
         begins, ends = self.offsets[keys], self.offsets[keys + 1]
         lengths = ends - begins
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths) + np.repeat(begins, lengths)
-        kept = Kept(
+        kept = KeptEvents(
             self.row[places],
             self.symbols[places],
             self.clocks[places],
@@ -115,7 +115,7 @@ class Kept:
 class Sliding:
     """Every condition looks at one event: two stacks of products over automaton states."""
 
-    def run(self, symbols: SymbolTable, events: Kept, weights: Weights, ends: Integers) -> None:
+    def run(self, symbols: SymbolTable, events: KeptEvents, weights: Weights, ends: Integers) -> None:
         """Write the vector of the matches that end at each event to `ends`."""
         states = symbols.close()
         sum_keys(symbols.tables, events.symbols, events.clocks, events.lows, events.offsets, weights, ends, states)
@@ -149,7 +149,7 @@ class Aggregator:
 
     def _add_exact(
         self,
-        kept: Kept,
+        kept: KeptEvents,
         rough: npt.NDArray[np.float64],
         numbers: list[Number],
         sum_binds: npt.NDArray[np.uint8],
@@ -170,14 +170,14 @@ class Aggregator:
         self.symbols.close()
         return int(self.symbols.tables.label.max(initial=0)) + 1
 
-    def kept(self, events: Events) -> Kept:
+    def kept(self, events: Events) -> KeptEvents:
         """Leave out the events that change nothing."""
         symbols = self.symbols.symbols(events.masks)
         self.symbols.close()
         relevant = self.symbols.tables.idle[symbols] == 0
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(relevant)])
         row = np.flatnonzero(relevant)
-        return Kept(
+        return KeptEvents(
             row,
             symbols[row],
             events.clocks[row],
@@ -188,11 +188,11 @@ class Aggregator:
             events.valid[:, row],
         )
 
-    def rough(self, kept: Kept) -> npt.NDArray[np.float64]:
+    def rough(self, kept: KeptEvents) -> npt.NDArray[np.float64]:
         """Return about how many matches end at each event; above 0 exactly where there are some."""
         return self.propagate(kept, NOTHING._replace(kind=ROUGH)).view(np.float64)[:, 0]
 
-    def matches_of_ends(self, kept: Kept) -> list[int]:
+    def matches_of_ends(self, kept: KeptEvents) -> list[int]:
         """Return exactly how many matches end at each event."""
         places = np.arange(len(kept.row), dtype=np.int64)
         # As a part, so that what was judged of the events holds for it.
@@ -201,14 +201,14 @@ class Aggregator:
         self._add_exact(alone, self.rough(kept), [], np.zeros((0, 1), np.uint8), matches, [])
         return matches
 
-    def propagate(self, kept: Kept, weights: Weights) -> Integers:
+    def propagate(self, kept: KeptEvents, weights: Weights) -> Integers:
         """Return the vector of the matches that end at each event."""
         ends = np.empty(len(kept.row) * weights.channels, np.int64)
         self.propagation.run(self.symbols, kept, weights, ends)
         return ends.reshape(-1, weights.channels)
 
     def _bits_needed(
-        self, kept: Kept, rough: npt.NDArray[np.float64], numbers: list[Number]
+        self, kept: KeptEvents, rough: npt.NDArray[np.float64], numbers: list[Number]
     ) -> npt.NDArray[np.float64]:
         """Return for each key how many bits its largest total has at most."""
         keys = len(kept.offsets) - 1
@@ -226,7 +226,7 @@ class Aggregator:
         longest = np.log2(np.maximum(1, np.diff(kept.offsets)))
         return bits + np.where(heaviest > 0, heaviest + longest, 0.0) + 2
 
-    def _most_bits(self, kept: Kept, begin: int, end: int) -> float:
+    def _most_bits(self, kept: KeptEvents, begin: int, end: int) -> float:
         """Return a bound on the matches of a key: an event can at most multiply the partial matches of a window by its moves."""
         moves = self.symbols.tables.moves.max(axis=0) + 1
         grown = np.concatenate([np.zeros(1), np.cumsum(np.log2(moves[kept.symbols[begin:end]].astype(np.float64)))])
@@ -239,7 +239,7 @@ class Aggregator:
 
     def _add_small(
         self,
-        kept: Kept,
+        kept: KeptEvents,
         keys: npt.NDArray[Any],
         numbers: list[Number],
         binds: npt.NDArray[np.uint8],
@@ -258,7 +258,7 @@ class Aggregator:
 
     def _add_large(
         self,
-        kept: Kept,
+        kept: KeptEvents,
         keys: npt.NDArray[Any],
         bits: npt.NDArray[np.float64],
         numbers: list[Number],
@@ -283,13 +283,13 @@ class Aggregator:
                 for column, total in enumerate(totals):
                     total[group] += known.number(rows[column + 1])
 
-    def _ends(self, part: Kept, numbers: list[Number], binds: npt.NDArray[np.uint8], modulus: int) -> Integers:
+    def _ends(self, part: KeptEvents, numbers: list[Number], binds: npt.NDArray[np.uint8], modulus: int) -> Integers:
         values = np.empty((len(numbers), len(part.row)), np.int64)
         for channel, number in enumerate(numbers):
             values[channel] = number.modulo(modulus)
         return self.propagate(part, Weights(SUM, modulus, len(numbers) + 1, values, binds))
 
-    def _least(self, kept: Kept, groups: int, least: Integers, binds: npt.NDArray[np.uint8]) -> Integers:
+    def _least(self, kept: KeptEvents, groups: int, least: Integers, binds: npt.NDArray[np.uint8]) -> Integers:
         result = np.full((len(least), groups), NO_VALUE, np.int64)
         if len(least):
             ends = self.propagate(kept, Weights(LEAST, 0, len(least), np.ascontiguousarray(least[:, kept.row]), binds))

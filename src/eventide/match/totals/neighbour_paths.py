@@ -23,7 +23,7 @@ from eventide.match.totals.trellis import BEGIN, Span, Steps, window_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eventide.match.totals.exact import Kept
+    from eventide.match.totals.exact import KeptEvents
     from eventide.match.totals.neighbouring import Neighbouring
     from eventide.match.totals.semiring import Weights
     from eventide.match.transitions import SymbolTable
@@ -284,7 +284,7 @@ class Beginnings(NamedTuple):
 class NeighbourPaths:
     """Makes trellises of events that have just joined."""
 
-    def __init__(self, propagation: Neighbouring, symbols: SymbolTable, kept: Kept) -> None:
+    def __init__(self, propagation: Neighbouring, symbols: SymbolTable, kept: KeptEvents) -> None:
         self._memories, self._judging, self._verdicts = propagation.settled(symbols, kept)
         self._by_first = propagation.by_first
         self._tables = symbols.tables

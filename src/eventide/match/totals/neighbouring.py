@@ -24,7 +24,7 @@ from eventide.match.totals.sliding import NO_WINDOW
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eventide.match.totals.exact import Kept
+    from eventide.match.totals.exact import KeptEvents
     from eventide.match.totals.semiring import Weights
     from eventide.match.transitions import SymbolTable
 
@@ -213,10 +213,10 @@ class Neighbouring:
     programs: Callable[[], Programs]
     judging: Callable[[], Judging]
     by_first: bool
-    _judged: WeakKeyDictionary[Kept, Verdicts] = field(default_factory=WeakKeyDictionary)
+    _judged: WeakKeyDictionary[KeptEvents, Verdicts] = field(default_factory=WeakKeyDictionary)
     """What was judged of events that are still in use."""
 
-    def run(self, symbols: SymbolTable, events: Kept, weights: Weights, ends: npt.NDArray[np.int64]) -> None:
+    def run(self, symbols: SymbolTable, events: KeptEvents, weights: Weights, ends: npt.NDArray[np.int64]) -> None:
         """Write the vector of the matches that end at each event to `ends`."""
         memories, judging, verdicts = self.settled(symbols, events)
         by_start = self.by_first or bool((events.lows != NO_WINDOW).any())
@@ -229,13 +229,13 @@ class Neighbouring:
             events.lows, events.offsets, by_start, held, moved, ends, weights,
         )  # fmt: skip
 
-    def settled(self, symbols: SymbolTable, events: Kept) -> tuple[Memories, Judging, Verdicts]:
+    def settled(self, symbols: SymbolTable, events: KeptEvents) -> tuple[Memories, Judging, Verdicts]:
         """Return what tells partial matches of some events apart, and what may join them."""
         symbols.close()
         judging = self.judging()
         return _memories(symbols), judging, self._verdicts(judging, events)
 
-    def _verdicts(self, judging: Judging, events: Kept) -> Verdicts:
+    def _verdicts(self, judging: Judging, events: KeptEvents) -> Verdicts:
         if events.part_of is not None:
             whole, places = events.part_of
             verdicts = self._verdicts(judging, whole)
@@ -246,7 +246,7 @@ class Neighbouring:
             known = self._judged[events] = self._judge(judging, events)
         return known
 
-    def _judge(self, judging: Judging, events: Kept) -> Verdicts:
+    def _judge(self, judging: Judging, events: KeptEvents) -> Verdicts:
         offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(_widths(events))])
         if len(judging.asked) * int(offset[-1]) > MOST_PAIRS:
             raise TooManyPairs(int(offset[-1]))
@@ -258,7 +258,7 @@ class Neighbouring:
         return verdicts
 
 
-def _widths(events: Kept) -> npt.NDArray[np.int64]:
+def _widths(events: KeptEvents) -> npt.NDArray[np.int64]:
     """Return how many events, itself included, the window of each event holds."""
     key = np.repeat(np.arange(len(events.offsets) - 1), np.diff(events.offsets))
     begin = np.empty(len(events.row), np.int32)

@@ -23,7 +23,7 @@ from eventide.match.totals.trellis import BEGIN, Steps
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eventide.match.totals.exact import Aggregator, Kept
+    from eventide.match.totals.exact import Aggregator, KeptEvents
     from eventide.match.totals.trellis import Paths, Span, Trellis
 
 MOST_REMEMBERED = 1 << 18
@@ -40,7 +40,7 @@ class Match(NamedTuple):
     bound: tuple[tuple[int, int], ...]
 
 
-def paths_of(aggregator: Aggregator, kept: Kept) -> Paths:
+def paths_of(aggregator: Aggregator, kept: KeptEvents) -> Paths:
     """Return what makes the trellises of some events, as their vectors are carried."""
     if isinstance(aggregator.propagation, Neighbouring):
         return NeighbourPaths(aggregator.propagation, aggregator.symbols, kept)
@@ -68,7 +68,7 @@ class _Remembered:
 class Numbered:
     """All matches of some ends, numbered; gives the one that has a number."""
 
-    def __init__(self, aggregator: Aggregator, kept: Kept, matches: list[int]) -> None:
+    def __init__(self, aggregator: Aggregator, kept: KeptEvents, matches: list[int]) -> None:
         self._paths = paths_of(aggregator, kept)
         self._until = list(accumulate(matches))
         self._held: tuple[Span, Trellis] | None = None
@@ -128,7 +128,7 @@ class Ranked:
     heaviest step and leaves the next heaviest in a queue, with the weight that the best match through it has.
     """
 
-    def __init__(self, aggregator: Aggregator, kept: Kept, values: npt.NDArray[np.float64], binds: npt.NDArray[np.uint8]) -> None:
+    def __init__(self, aggregator: Aggregator, kept: KeptEvents, values: npt.NDArray[np.float64], binds: npt.NDArray[np.uint8]) -> None:
         self._aggregator = aggregator
         self._kept = kept
         self._paths = paths_of(aggregator, kept)

@@ -13,7 +13,7 @@ from eventide.match.totals.sliding import unfold
 from eventide.match.totals.trellis import BEGIN, Span, Steps, window_of
 
 if TYPE_CHECKING:
-    from eventide.match.totals.exact import Kept
+    from eventide.match.totals.exact import KeptEvents
     from eventide.match.totals.semiring import Weights
     from eventide.match.transitions import SymbolTable
 
@@ -98,7 +98,7 @@ class StateTrellis:
 class StatePaths:
     """Makes trellises of automaton states."""
 
-    def __init__(self, symbols: SymbolTable, kept: Kept) -> None:
+    def __init__(self, symbols: SymbolTable, kept: KeptEvents) -> None:
         self._states = symbols.close()
         self._tables = symbols.tables
         self._backward = Backward(symbols)

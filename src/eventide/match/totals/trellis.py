@@ -10,7 +10,7 @@ import numpy.typing as npt
 from eventide.match.totals.sliding import NO_WINDOW
 
 if TYPE_CHECKING:
-    from eventide.match.totals.exact import Kept
+    from eventide.match.totals.exact import KeptEvents
     from eventide.match.totals.semiring import Weights
 
 BEGIN = -1
@@ -72,7 +72,7 @@ class Paths(Protocol):
         ...
 
 
-def window_of(kept: Kept, end: int, *, shared: bool) -> Span:
+def window_of(kept: KeptEvents, end: int, *, shared: bool) -> Span:
     """Return the events of the window that ends at an event; `shared`, those of the whole key where there is no window."""
     key = int(np.searchsorted(kept.offsets, end, side="right")) - 1
     begin = int(kept.offsets[key])

@@ -32,7 +32,7 @@ from eventide.runtime.stage.whole_keys import SHOWN, WholeKeysStage
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eventide.match.totals.exact import Kept
+    from eventide.match.totals.exact import KeptEvents
     from eventide.match.totals.paths import Match
     from eventide.plan.plan import Plan
     from eventide.runtime.prepare.sequences import Layout
@@ -73,7 +73,7 @@ class ChosenStage(WholeKeysStage):
         """How many matches the result has at most."""
         return self.plan.most_rows or 0
 
-    def _kept(self, keys: WholeKeys) -> Kept:
+    def _kept(self, keys: WholeKeys) -> KeptEvents:
         rows = np.zeros(len(keys.masks), np.int64)
         events = Events(keys.masks, keys.clocks, keys.lows, keys.offsets, rows, 1, keys.values, keys.valid)
         return self._aggregator.kept(events)
@@ -85,7 +85,7 @@ class ChosenStage(WholeKeysStage):
     def _learn(self, ranks: Doubles) -> None:
         self._lowest = np.sort(np.concatenate([self._lowest, ranks]))[: self.wanted]
 
-    def _rows(self, matches: Sequence[Match], kept: Kept, table: pa.Table, ranks: Doubles) -> pa.RecordBatch:
+    def _rows(self, matches: Sequence[Match], kept: KeptEvents, table: pa.Table, ranks: Doubles) -> pa.RecordBatch:
         lengths = [len(match.bound) for match in matches]
         pairs = np.array([pair for match in matches for pair in match.bound], np.int64).reshape(-1, 2)
         found = Found(
