@@ -26,7 +26,7 @@ STATE_VERSION = 1
 
 
 @dataclass(frozen=True)
-class Reached:
+class ReachableBatch:
     """The keys that have new events, each with all events that its new ones can reach, in order.
 
     Those of key k are offsets[k] to offsets[k + 1]; `rows` are their numbers as matchers number rows.
@@ -43,7 +43,7 @@ class ReachableEvents(EventHolder):
 
     name = "reachable events"
 
-    def advance(self, batch: EventBatch) -> Iterator[Reached]:
+    def advance(self, batch: EventBatch) -> Iterator[ReachableBatch]:
         """Take a batch of numbered keys and yield those keys with what their new events can reach."""
         assert batch.slot is not None
         held = len(self._events.slot)
@@ -52,7 +52,7 @@ class ReachableEvents(EventHolder):
             yield self._reached(held)
         np.maximum.at(self._slot_low, batch.slot, batch.low)
 
-    def _reached(self, held: int) -> Reached:
+    def _reached(self, held: int) -> ReachableBatch:
         # Windows begin later and later inside a key, so the first new event reaches farthest.
         slot, low = self._events.slot, self._events.low
         farthest = np.full(len(self._slot_low), np.iinfo(np.int64).max, np.int64)
@@ -64,7 +64,7 @@ class ReachableEvents(EventHolder):
         rows = np.flatnonzero(near)
         rows = rows[np.argsort(slot[rows], kind="stable")]
         offsets = np.flatnonzero(np.append(True, np.diff(slot[rows]) != 0))
-        return Reached(rows, np.append(offsets, len(rows)).astype(np.int64), rows >= held, self._events.at(rows))
+        return ReachableBatch(rows, np.append(offsets, len(rows)).astype(np.int64), rows >= held, self._events.at(rows))
 
     def keep(self) -> Integers:
         """Return the rows that events to come can reach, ascending; all other rows are forgotten."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from eventide.match.dag.enumeration import Found
     from eventide.match.protocol import Matcher
-    from eventide.match.totals.reached import Reached
+    from eventide.match.totals.reached import ReachableBatch
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
@@ -98,7 +98,7 @@ class PropagatedStreamStage(GroupStreamStage):
 
     def take_found(self, found: Found, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Add the matches that end at new events."""
-        reached = cast("Reached", found)
+        reached = cast("ReachableBatch", found)
         events, table = reached.events, payload.take(pa.array(reached.rows))
         keys = WholeKeys(table, events.mask, events.clock, events.low, reached.offsets, events.values, events.valid)
         self._totals.take_keys(keys, self._aggregator, self.labelling, reached.fresh)
