@@ -9,7 +9,7 @@ import pytest
 
 import eventide as et
 from cluster.running import REFINED, Spread, variation
-from eventide.match.dag.enumeration import Found
+from eventide.match.dag.enumeration import MatchBatch
 from eventide.match.spread.assignment import Assigner
 from eventide.match.spread.maximal import configurations, cut_by_configuration, hand_out, maximal_matches, parts
 from eventide.match.spread.tries import Parts
@@ -216,7 +216,7 @@ def test_the_less_loaded_of_two_gets_the_match():
     assigner = Assigner("least_loaded", 3)
     assigner.loads[:] = [5.0, 1.0, 2.0]
     found = [np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([0, 3]), np.arange(3, dtype=np.int32)]
-    assert assigner.assign(Found(*found, np.array([0, 1, 1], np.int32))).tolist() == [1]
+    assert assigner.assign(MatchBatch(*found, np.array([0, 1, 1], np.int32))).tolist() == [1]
     # A single event and a run of two weigh 1 and 3.
     assert assigner.loads.tolist() == [5.0, 5.0, 2.0]
 

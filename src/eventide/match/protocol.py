@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from eventide.match.dag.enumeration import Absences, Found
+    from eventide.match.dag.enumeration import Absences, MatchBatch
     from eventide.match.programs.programs import Programs
     from eventide.match.transitions import TransitionSource
 
@@ -100,7 +100,7 @@ class Matcher(Protocol):
 
     name: str
 
-    def advance(self, batch: EventBatch) -> Iterator[Found]:
+    def advance(self, batch: EventBatch) -> Iterator[MatchBatch]:
         """Take a batch and yield the matches that are now certain."""
         ...
 
@@ -108,7 +108,7 @@ class Matcher(Protocol):
         """Return the rows that later matches may still name, ascending; all other rows are forgotten."""
         ...
 
-    def advance_time(self, low: int) -> Iterator[Found]:
+    def advance_time(self, low: int) -> Iterator[MatchBatch]:
         """Learn that the window of every event to come begins at `low` or later, and yield the matches that are now certain."""
         ...
 
@@ -128,7 +128,7 @@ class Matcher(Protocol):
         """Return how many partial matches, or states that share them, are held."""
         ...
 
-    def finish(self) -> Iterator[Found]:
+    def finish(self) -> Iterator[MatchBatch]:
         """Yield the matches that only the end of the stream makes certain."""
         ...
 

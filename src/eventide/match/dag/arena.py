@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.dag.enumeration import Found, new_accepts, new_walk
+from eventide.match.dag.enumeration import MatchBatch, new_accepts, new_walk
 from eventide.match.dag.enumerator import Enumerator
 from eventide.match.dag.event_store import EventStore
 from eventide.match.dag.kernel import (
@@ -97,7 +97,7 @@ class DagArena(Enumerator):
 
     # The protocol -----------------------------------------------------------------------------------------------------
 
-    def advance(self, batch: EventBatch) -> Iterator[Found]:
+    def advance(self, batch: EventBatch) -> Iterator[MatchBatch]:
         """Take a batch and yield the matches that are now certain."""
         begin = self._rows.count
         self._append(batch)
@@ -127,7 +127,7 @@ class DagArena(Enumerator):
         else:
             yield from self._flush(int(self._counters[ACCEPTED]))
 
-    def advance_time(self, low: int) -> Iterator[Found]:
+    def advance_time(self, low: int) -> Iterator[MatchBatch]:
         """Learn that the window of every event to come begins at `low` or later, and yield the matches that are now certain."""
         lows, _ = self._slot_state()
         np.maximum(lows, low, out=lows)
@@ -163,7 +163,7 @@ class DagArena(Enumerator):
         self._taken = taken
         self._keep_slots(kept)
 
-    def finish(self) -> Iterator[Found]:
+    def finish(self) -> Iterator[MatchBatch]:
         """Yield the matches that only the end of the stream makes certain."""
         count = int(self._counters[ACCEPTED])
         self._learn_tails(np.arange(int(self._counters[OPEN_ACCEPT]), count))

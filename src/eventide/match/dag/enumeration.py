@@ -74,7 +74,7 @@ class Store(NamedTuple):
     """[absence, row]: the latest forbidden event of the same key before the row, or -1."""
 
 
-class Found(NamedTuple):
+class MatchBatch(NamedTuple):
     """Matches as flat arrays; the events of match m are `row[offset[m]:offset[m + 1]]`, in event order."""
 
     start: npt.NDArray[np.int32]
@@ -113,9 +113,9 @@ def new_walk(capacity: int = 1024) -> Walk:
     )
 
 
-def new_found(matches: int, positions: int) -> Found:
+def new_found(matches: int, positions: int) -> MatchBatch:
     """Return room for matches."""
-    return Found(
+    return MatchBatch(
         np.empty(matches, np.int32),
         np.empty(matches, np.int32),
         np.zeros(matches + 1, np.int64),

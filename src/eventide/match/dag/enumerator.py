@@ -14,7 +14,7 @@ from eventide.match.dag.enumeration import (
     FINISHED,
     GROW,
     Accepts,
-    Found,
+    MatchBatch,
     Walk,
     enumerate_plain,
     grow_walk,
@@ -104,7 +104,7 @@ class Enumerator(ABC):
         self._counters[OPEN_ACCEPT] = settled
         return settled
 
-    def _flush(self, count: int) -> Iterator[Found]:
+    def _flush(self, count: int) -> Iterator[MatchBatch]:
         """Enumerate the first `count` accepts and forget them."""
         if count:
             yield from self._enumerate(count)
@@ -114,7 +114,7 @@ class Enumerator(ABC):
             self._counters[ACCEPTED] = total - count
             self._counters[OPEN_ACCEPT] = max(0, int(self._counters[OPEN_ACCEPT]) - count)
 
-    def _enumerate(self, count: int) -> Iterator[Found]:
+    def _enumerate(self, count: int) -> Iterator[MatchBatch]:
         if self._settings.keep in (Keep.NEXT, Keep.LAST) and not self._settings.checked:
             yield from self._enumerate_preferred(count)
             return
@@ -153,7 +153,7 @@ class Enumerator(ABC):
                 found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         self._walk = walk
 
-    def _enumerate_preferred(self, count: int) -> Iterator[Found]:
+    def _enumerate_preferred(self, count: int) -> Iterator[MatchBatch]:
         """Yield what NEXT or LAST keeps; without conditions between events the winners are found without their rivals."""
         accept = 0
         latest = self._settings.keep is Keep.LAST
@@ -175,7 +175,7 @@ class Enumerator(ABC):
         one_each = settings.keep is Keep.ANY
         if not settings.checked and settings.slices == 1:
 
-            def plain(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int]:
+            def plain(accept: int, last: int, size: int, walk: object, found: MatchBatch) -> tuple[int, int, int, int]:
                 return enumerate_plain(  # type: ignore[no-any-return]
                     nodes, accepts, accept, last, size, walk, found, len(found.start), quota, taken, one_each
                 )
@@ -194,7 +194,7 @@ class Enumerator(ABC):
         counts = np.empty((len(bits), top if sliced else 1))
         counted = np.full((len(bits), top if sliced else 1), NEVER_COUNTED)
 
-        def checked(accept: int, last: int, size: int, walk: object, found: Found) -> tuple[int, int, int, int]:
+        def checked(accept: int, last: int, size: int, walk: object, found: MatchBatch) -> tuple[int, int, int, int]:
             return enumerate_checked(  # type: ignore[no-any-return]
                 nodes,
                 accepts,
@@ -237,7 +237,7 @@ class Enumerator(ABC):
         if limit is not None and self._matches > limit:
             raise MatchLimit(limit)
 
-    def _counted(self, found: Found) -> Found:
+    def _counted(self, found: MatchBatch) -> MatchBatch:
         self._count(len(found.start))
         return found
 
@@ -249,11 +249,11 @@ class Enumerator(ABC):
             raise MatchLimit(most, candidates=True)
 
     @staticmethod
-    def _tail_of(found: Found, written: int) -> Found:
+    def _tail_of(found: MatchBatch, written: int) -> MatchBatch:
         """Return a view whose first match is number `written` of `found`; offsets stay those of the whole."""
-        return Found(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
+        return MatchBatch(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
 
-    def _selected(self, found: Found, written: int) -> Found:
+    def _selected(self, found: MatchBatch, written: int) -> MatchBatch:
         keep = np.zeros(written, np.uint8)
         if self._settings.keep is Keep.ALL:
             keep[:] = 1
@@ -261,10 +261,10 @@ class Enumerator(ABC):
             select(found, written, int(self._settings.keep), keep)
         return self._kept(found, written, keep)
 
-    def _without_duplicates(self, found: Found, written: int) -> Found:
+    def _without_duplicates(self, found: MatchBatch, written: int) -> MatchBatch:
         return self._kept(found, written, np.ones(written, np.uint8))
 
-    def _kept(self, found: Found, written: int, keep: npt.NDArray[np.uint8]) -> Found:
+    def _kept(self, found: MatchBatch, written: int, keep: npt.NDArray[np.uint8]) -> MatchBatch:
         """Return the matches to keep, without those that show the same as another."""
         if self._settings.deduplicate:
             return without_duplicates(found, written, self._settings.labelled.visible(), keep)
@@ -280,12 +280,12 @@ def next_size(size: int, matches: int, chunk: int, largest: int) -> int:
     return max(1, size // 2) if 8 * matches > chunk else min(largest, 2 * size)
 
 
-def larger_found(found: Found, written: int) -> Found:
+def larger_found(found: MatchBatch, written: int) -> MatchBatch:
     """Return the matches written so far with twice the room."""
     return found_in_room(found, written, 2 * len(found.start), 2 * len(found.row))
 
 
-def found_in_room(found: Found, written: int, matches: int, room: int) -> Found:
+def found_in_room(found: MatchBatch, written: int, matches: int, room: int) -> MatchBatch:
     """Return the matches written so far in room for that many matches and positions."""
     positions = int(found.offset[written])
     larger = new_found(matches, room)
@@ -297,10 +297,10 @@ def found_in_room(found: Found, written: int, matches: int, room: int) -> Found:
     return larger
 
 
-def trimmed_found(found: Found, written: int) -> Found:
+def trimmed_found(found: MatchBatch, written: int) -> MatchBatch:
     """Return the matches without the room behind them."""
     positions = int(found.offset[written])
-    return Found(
+    return MatchBatch(
         found.start[:written],
         found.end[:written],
         found.offset[: written + 1],
@@ -310,8 +310,8 @@ def trimmed_found(found: Found, written: int) -> Found:
 
 
 def without_duplicates(
-    found: Found, written: int, visible: npt.NDArray[np.int32], keep: npt.NDArray[np.uint8]
-) -> Found:
+    found: MatchBatch, written: int, visible: npt.NDArray[np.int32], keep: npt.NDArray[np.uint8]
+) -> MatchBatch:
     """Return the matches to keep, without those that show the same as another."""
     # Hashes wrap around, which plain Python (NUMBA_DISABLE_JIT) would warn of.
     with np.errstate(over="ignore"):
@@ -319,15 +319,15 @@ def without_duplicates(
     return kept_found(found, written, keep)
 
 
-def kept_found(found: Found, written: int, keep: npt.NDArray[np.uint8]) -> Found:
+def kept_found(found: MatchBatch, written: int, keep: npt.NDArray[np.uint8]) -> MatchBatch:
     """Return the matches to keep."""
     kept = np.flatnonzero(keep)
     return trimmed_found(found, written) if len(kept) == written else chosen_found(found, kept)
 
 
-def chosen_found(found: Found, chosen: npt.NDArray[np.int64]) -> Found:
+def chosen_found(found: MatchBatch, chosen: npt.NDArray[np.int64]) -> MatchBatch:
     """Return some of the matches, in the order in which they are chosen."""
     lengths = (found.offset[1:] - found.offset[:-1])[chosen]
     offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     positions = np.repeat(found.offset[:-1][chosen] - offset[:-1], lengths) + np.arange(offset[-1])
-    return Found(found.start[chosen], found.end[chosen], offset, found.row[positions], found.label[positions])
+    return MatchBatch(found.start[chosen], found.end[chosen], offset, found.row[positions], found.label[positions])

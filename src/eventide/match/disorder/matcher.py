@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.dag.enumeration import FINISHED, FULL, Found, new_found
+from eventide.match.dag.enumeration import FINISHED, FULL, MatchBatch, new_found
 from eventide.match.dag.enumerator import MatchLimit
 from eventide.match.disorder.holding import release
 from eventide.match.disorder.kernel import NEED_HOLDING, NEED_INSTANCES, advance
@@ -91,7 +91,7 @@ class DisorderMatcher:
 
     # The protocol -----------------------------------------------------------------------------------------------------
 
-    def advance(self, batch: ArrivalBatch) -> Iterator[Found]:
+    def advance(self, batch: ArrivalBatch) -> Iterator[MatchBatch]:
         """Take a batch and yield the matches that are now certain; events below the watermark are left out and counted."""
         begin = len(self._rows.order)
         self._append(batch)
@@ -127,7 +127,7 @@ class DisorderMatcher:
             elif status not in (FINISHED, FULL):
                 raise AssertionError(status)
 
-    def advance_time(self, watermark: int) -> Iterator[Found]:
+    def advance_time(self, watermark: int) -> Iterator[MatchBatch]:
         """Learn that no event below the watermark comes any more: give held matches out, purge what nothing can reach."""
         counters = self._counters
         if watermark <= counters[WATERMARK]:
@@ -141,7 +141,7 @@ class DisorderMatcher:
         if full:
             counters[SWEEP_AT] = max(FIRST_SWEEP, 2 * counters[LIVE])
 
-    def finish(self) -> Iterator[Found]:
+    def finish(self) -> Iterator[MatchBatch]:
         """Yield the matches that only the end of the stream makes certain."""
         yield from self._release(HIGHEST, everything=True)
         self._counters[EARLIEST] = HIGHEST
@@ -258,7 +258,7 @@ class DisorderMatcher:
         bound = max(watermark - window, LOWEST)
         purge_all(self._query, self._pool, self._stacks, self._counters, bound, chains_only)
 
-    def _release(self, watermark: int, *, everything: bool) -> Iterator[Found]:
+    def _release(self, watermark: int, *, everything: bool) -> Iterator[MatchBatch]:
         slot, status = 0, FULL
         while status == FULL:
             status, slot, number = release(
@@ -267,10 +267,10 @@ class DisorderMatcher:
             if number:
                 yield self._written(number)
 
-    def _new_found(self) -> Found:
+    def _new_found(self) -> MatchBatch:
         return new_found(CHUNK_MATCHES, CHUNK_MATCHES * len(self._settings.bits))
 
-    def _written(self, number: int) -> Found:
+    def _written(self, number: int) -> MatchBatch:
         """Return the matches that a kernel has written; the next ones go to new arrays."""
         self._matches += number
         limit = self._settings.max_matches
@@ -278,7 +278,7 @@ class DisorderMatcher:
             raise MatchLimit(limit)
         found, self._found = self._found, self._new_found()
         positions = int(found.offset[number])
-        return Found(
+        return MatchBatch(
             found.start[:number], found.end[:number], found.offset[: number + 1], found.row[:positions], found.label[:positions]
         )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.dag.enumeration import COUNT_LIMIT, FINISHED, FULL, Found
+from eventide.match.dag.enumeration import COUNT_LIMIT, FINISHED, FULL, MatchBatch
 from eventide.match.dag.enumerator import MatchLimit
 from eventide.match.held_events import EventHolder, HeldEvents
 from eventide.match.recompute.merged_matches import Blocks, Gathered, within_quota
@@ -57,7 +57,7 @@ class RecomputeMatcher(EventHolder):
 
     # The protocol -----------------------------------------------------------------------------------------------------
 
-    def advance(self, batch: EventBatch) -> Iterator[Found]:
+    def advance(self, batch: EventBatch) -> Iterator[MatchBatch]:
         """Take a batch and yield its matches."""
         begin = len(self._events.slot)
         self._take(batch)
@@ -127,7 +127,7 @@ class RecomputeMatcher(EventHolder):
         self._taken = np.append(self._taken, np.zeros(len(self._slot_low) - len(self._taken), np.int64))
         np.maximum.at(self._slot_low, slot, batch.low)
 
-    def _search(self, ending: npt.NDArray[np.int64]) -> Iterator[Found]:
+    def _search(self, ending: npt.NDArray[np.int64]) -> Iterator[MatchBatch]:
         by_key = sort_events(self._events)
         events = searched_events(self._settings, self._events, by_key)
         limited = self._settings.quota is not None
@@ -141,7 +141,7 @@ class RecomputeMatcher(EventHolder):
         else:
             yield from self._gathered(searches, ending)
 
-    def _written_out(self, search: ShapeSearch) -> Iterator[Found]:
+    def _written_out(self, search: ShapeSearch) -> Iterator[MatchBatch]:
         """Yield the matches of a search as they come."""
         quota = COUNT_LIMIT if self._settings.quota is None else self._settings.quota
         gathered, status = Gathered(None), FULL
@@ -154,7 +154,7 @@ class RecomputeMatcher(EventHolder):
             elif status == FULL:
                 gathered.more_room()
 
-    def _gathered(self, searches: list[ShapeSearch], ending: npt.NDArray[np.int64]) -> Iterator[Found]:
+    def _gathered(self, searches: list[ShapeSearch], ending: npt.NDArray[np.int64]) -> Iterator[MatchBatch]:
         """Yield the matches of all searches that end at the same events together."""
         gathered = Gathered(None if self._distinct else self._settings.labelled.visible())
         quota, slot = self._settings.quota, self._events.slot
@@ -187,7 +187,7 @@ class RecomputeMatcher(EventHolder):
                 if quota is None:
                     self._allow(self._matches + gathered.written)
 
-    def _counted(self, found: Found) -> Found:
+    def _counted(self, found: MatchBatch) -> MatchBatch:
         self._count(len(found.start))
         return found
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.dag.enumeration import Found, new_found
+from eventide.match.dag.enumeration import MatchBatch, new_found
 from eventide.match.dag.enumerator import chosen_found, found_in_room, larger_found, next_size, trimmed_found, without_duplicates
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ class Gathered:
         self._found = _new_room()
         self.written = 0
 
-    def room(self) -> Found:
+    def room(self) -> MatchBatch:
         """Return the room behind the matches; offsets stay those of the whole."""
         found, written = self._found, self.written
-        return Found(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
+        return MatchBatch(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
 
     def more_room(self) -> None:
         """Make room: by dropping what shows the same as another where that frees half of it, otherwise by growing."""
@@ -43,7 +43,7 @@ class Gathered:
                 return
         self._found = larger_found(self._found, self.written)
 
-    def take(self) -> Found:
+    def take(self) -> MatchBatch:
         """Return the matches so far and begin anew."""
         taken = self._shown_once()
         self._found, self.written = _new_room(), 0
@@ -54,7 +54,7 @@ class Gathered:
         """Whether what is there is worth handing on."""
         return 2 * self.written >= CHUNK_MATCHES
 
-    def _shown_once(self) -> Found:
+    def _shown_once(self) -> MatchBatch:
         if self._visible is None:
             return trimmed_found(self._found, self.written)
         return without_duplicates(self._found, self.written, self._visible, np.ones(self.written, np.uint8))
@@ -79,11 +79,11 @@ class Blocks:
         self._size = next_size(self._size, matches, CHUNK_MATCHES, LARGEST_BLOCK)
 
 
-def within_quota(found: Found, key_of: npt.NDArray[np.int32], taken: npt.NDArray[np.int64], quota: int) -> Found:
+def within_quota(found: MatchBatch, key_of: npt.NDArray[np.int32], taken: npt.NDArray[np.int64], quota: int) -> MatchBatch:
     """Return the matches that end first, as many of each key as its quota leaves, and count them as taken.
 
     >>> ends = np.array([5, 3, 4], np.int32)
-    >>> found = Found(ends, ends, np.arange(4), ends, ends)
+    >>> found = MatchBatch(ends, ends, np.arange(4), ends, ends)
     >>> within_quota(found, np.zeros(6, np.int32), np.array([1]), 3).end.tolist()
     [3, 4]
     """
@@ -97,5 +97,5 @@ def within_quota(found: Found, key_of: npt.NDArray[np.int32], taken: npt.NDArray
     return chosen_found(found, kept)
 
 
-def _new_room() -> Found:
+def _new_room() -> MatchBatch:
     return new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.index.encoding import encode_doubles, encode_integers
-from eventide.match.dag.enumeration import Absences, Found, Store, new_accepts, new_walk
+from eventide.match.dag.enumeration import Absences, MatchBatch, Store, new_accepts, new_walk
 from eventide.match.recompute.bit_rows.row_trees import RowTrees, new_trees, with_wanted_tree
 from eventide.match.recompute.bit_rows.rows import Rows, new_rows
 from eventide.match.recompute.bit_rows.words import LANES, words_for
@@ -84,17 +84,17 @@ class ShapeSearch:
         self._search.state[NUMBER] = 0
         return len(self.triggers) > 0
 
-    def resume(self, taken: npt.NDArray[np.int64], quota: int, found: Found) -> tuple[int, int]:
+    def resume(self, taken: npt.NDArray[np.int64], quota: int, found: MatchBatch) -> tuple[int, int]:
         """Write matches until there is no room or none is left; returns (FULL or FINISHED, matches written)."""
         status, written = self._resume(taken, quota, found)
         while status == WANTS_TREE:
             self._rows = self._rows._replace(trees=with_wanted_tree(self._rows.trees, self._shape.shape, self._window))
-            rest = Found(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
+            rest = MatchBatch(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
             status, more = self._resume(taken, quota, rest)
             written += more
         return status, written
 
-    def _resume(self, taken: npt.NDArray[np.int64], quota: int, found: Found) -> tuple[int, int]:
+    def _resume(self, taken: npt.NDArray[np.int64], quota: int, found: MatchBatch) -> tuple[int, int]:
         events = self._events
         return search_matches(  # type: ignore[no-any-return]
             self._shape.shape,

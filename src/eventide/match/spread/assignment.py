@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import kernel
-from eventide.match.dag.enumeration import Found
+from eventide.match.dag.enumeration import MatchBatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def give_to_lightest(weights, loads, workers):
 class Assigner:
     """Hands matches out to workers; it goes on from batch to batch.
 
-    >>> found = Found(*(np.zeros(3, np.int32) for _ in range(2)), np.arange(4), *(np.zeros(3, np.int32) for _ in range(2)))
+    >>> found = MatchBatch(*(np.zeros(3, np.int32) for _ in range(2)), np.arange(4), *(np.zeros(3, np.int32) for _ in range(2)))
     >>> Assigner("round_robin", 2).assign(found).tolist()
     [0, 1, 0]
     """
@@ -77,7 +77,7 @@ class Assigner:
         self._random = np.random.default_rng(seed)
         self.loads = np.zeros(workers)
 
-    def assign(self, found: Found) -> npt.NDArray[np.int32]:
+    def assign(self, found: MatchBatch) -> npt.NDArray[np.int32]:
         """Return the worker of each match."""
         size, count = len(found.start), len(self.loads)
         weights = np.empty(size)
@@ -97,7 +97,7 @@ class Assigner:
         return workers
 
 
-def shares(found: Found, workers: npt.NDArray[np.int32], count: int) -> Iterator[tuple[int, Found]]:
+def shares(found: MatchBatch, workers: npt.NDArray[np.int32], count: int) -> Iterator[tuple[int, MatchBatch]]:
     """Yield each worker's matches, in their order."""
     for worker in range(count):
         mine = np.flatnonzero(workers == worker)
@@ -105,9 +105,9 @@ def shares(found: Found, workers: npt.NDArray[np.int32], count: int) -> Iterator
             yield worker, chosen_matches(found, mine)
 
 
-def chosen_matches(found: Found, chosen: npt.NDArray[np.int64]) -> Found:
+def chosen_matches(found: MatchBatch, chosen: npt.NDArray[np.int64]) -> MatchBatch:
     """Return these matches alone."""
     lengths = (found.offset[1:] - found.offset[:-1])[chosen]
     offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     positions = np.repeat(found.offset[:-1][chosen] - offset[:-1], lengths) + np.arange(offset[-1])
-    return Found(found.start[chosen], found.end[chosen], offset, found.row[positions], found.label[positions])
+    return MatchBatch(found.start[chosen], found.end[chosen], offset, found.row[positions], found.label[positions])

@@ -12,7 +12,7 @@ from eventide.match.programs.programs import closes, joins, new_scratch
 from eventide.match.spread.assignment import chosen_matches
 
 if TYPE_CHECKING:
-    from eventide.match.dag.enumeration import Found
+    from eventide.match.dag.enumeration import MatchBatch
     from eventide.match.programs.programs import Programs
 
 
@@ -38,8 +38,8 @@ def judge(programs, offset, row, label, path_row, path_label, values, floats, va
 
 
 def refined(
-    found: Found, programs: Programs, values: npt.NDArray[np.int64], valid: npt.NDArray[np.uint8]
-) -> Found:
+    found: MatchBatch, programs: Programs, values: npt.NDArray[np.int64], valid: npt.NDArray[np.uint8]
+) -> MatchBatch:
     """Return the matches for which all conditions hold; `values` and `valid` are those of the rows they name."""
     kept = np.zeros(len(found.start), np.uint8)
     longest = int(np.diff(found.offset).max(initial=1))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import inner_kernel, kernel
-from eventide.match.dag.enumeration import FINISHED, FULL, GROW, Found, new_found
+from eventide.match.dag.enumeration import FINISHED, FULL, GROW, MatchBatch, new_found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,7 +141,7 @@ class Parts:
         """How many parts were made and suppressed so far."""
         return int(self._state[2])
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[MatchBatch]:
         trie = new_trie(FIRST_BRANCHES)
         length = len(self._chosen)
         while 2 * length > len(trie.node):
@@ -155,7 +155,7 @@ class Parts:
                 move_branches(trie, larger)
                 trie = larger
             if number:
-                yield Found(
+                yield MatchBatch(
                     found.start[:number],
                     found.end[:number],
                     found.offset[: number + 1],

@@ -18,7 +18,7 @@ from eventide.runtime.stage.whole_keys import SHOWN, WholeKeysStage, column_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.match.dag.enumeration import Found
+    from eventide.match.dag.enumeration import MatchBatch
     from eventide.plan.plan import Plan
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.whole_keys import WholeKeys
@@ -83,7 +83,7 @@ class CountStage(WholeKeysStage):
             self._counts[key] = self._counts.get(key, 0) + count
         yield from ()
 
-    def take_found(self, found: Found, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+    def take_found(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Count enumerated matches."""
         shown = column_of(payload, SHOWN)[found.end]
         for key, count in zip(*(part.tolist() for part in np.unique(shown, return_counts=True)), strict=True):

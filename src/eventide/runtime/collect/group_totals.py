@@ -33,7 +33,7 @@ from eventide.runtime.stage.whole_keys import column_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from eventide.match.dag.enumeration import Found
+    from eventide.match.dag.enumeration import MatchBatch
     from eventide.match.totals.exact import Aggregator
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
@@ -146,7 +146,7 @@ class GroupTotals:
                 if value.odd is not None:
                     total.odd[place] |= sum((next(marks) == 0) << mark for mark in range(len(value.odd)))
 
-    def take_found(self, found: Found, payload: pa.Table, labelling: Labelling) -> None:
+    def take_found(self, found: MatchBatch, payload: pa.Table, labelling: Labelling) -> None:
         """Add enumerated matches; `payload` holds the events that they name."""
         sums, ranks = self._values(payload)
         group, names, first = self._groups(payload, None)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from eventide.match.dag.enumeration import Found
+    from eventide.match.dag.enumeration import MatchBatch
     from eventide.plan.plan import Plan
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.stage import StageOptions
@@ -54,7 +54,7 @@ class GroupStage(WholeKeysStage):
         self._totals.take_keys(keys, self._aggregator, self.labelling)
         yield from ()
 
-    def take_found(self, found: Found, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+    def take_found(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Aggregate enumerated matches."""
         self._totals.learn(payload.schema)
         self._totals.take_found(found, payload, self.labelling)

@@ -13,7 +13,7 @@ from eventide.plan.sequences.output import Slot, SlotKind
 from eventide.runtime.stage.ordering import from_ordered, to_ordered
 
 if TYPE_CHECKING:
-    from eventide.match.dag.enumeration import Found
+    from eventide.match.dag.enumeration import MatchBatch
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
@@ -86,7 +86,7 @@ class SlotFiller:
         self._labelling = labelling
         self._schema: pa.Schema | None = None
 
-    def fill(self, found: Found, payload: pa.Table, ranks: npt.NDArray[np.float64] | None = None) -> pa.RecordBatch:
+    def fill(self, found: MatchBatch, payload: pa.Table, ranks: npt.NDArray[np.float64] | None = None) -> pa.RecordBatch:
         """Return one row a match; `ranks` say by what matches are chosen, the lowest first."""
         if self._schema is None:
             self._schema = stage_schema(self._plan, self._layout, payload.schema)
@@ -106,7 +106,7 @@ class SlotFiller:
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
     def _slot(
-        self, slot: Slot, kind: pa.DataType, members: dict[str, _Members], found: Found, payload: pa.Table
+        self, slot: Slot, kind: pa.DataType, members: dict[str, _Members], found: MatchBatch, payload: pa.Table
     ) -> pa.Array:
         if slot.kind is SlotKind.KEY:
             assert slot.payload is not None
@@ -167,7 +167,7 @@ class SlotFiller:
 class _Members:
     """The events of one variable in each match."""
 
-    def __init__(self, found: Found, binds: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, found: MatchBatch, binds: npt.NDArray[np.bool_]) -> None:
         lengths = np.diff(found.offset)
         taken = binds[found.label]
         self.rows = found.row[taken]

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import DataError
-from eventide.match.dag.enumeration import Found
+from eventide.match.dag.enumeration import MatchBatch
 from eventide.match.totals.exact import Events
 from eventide.match.totals.paths import Numbered, Ranked
 from eventide.plan.totals.methods import Cost
@@ -88,7 +88,7 @@ class ChosenStage(WholeKeysStage):
     def _rows(self, matches: Sequence[Match], kept: KeptEvents, table: pa.Table, ranks: Doubles) -> pa.RecordBatch:
         lengths = [len(match.bound) for match in matches]
         pairs = np.array([pair for match in matches for pair in match.bound], np.int64).reshape(-1, 2)
-        found = Found(
+        found = MatchBatch(
             kept.row[[match.start for match in matches]].astype(np.int32),
             kept.row[[match.end for match in matches]].astype(np.int32),
             np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]).astype(np.int64),
@@ -97,12 +97,12 @@ class ChosenStage(WholeKeysStage):
         )
         return self._ranked(found, table, ranks)
 
-    def _ranked(self, found: Found, payload: pa.Table, ranks: Doubles) -> pa.RecordBatch:
+    def _ranked(self, found: MatchBatch, payload: pa.Table, ranks: Doubles) -> pa.RecordBatch:
         if self._filler is None:
             self._filler = SlotFiller(self.plan, self.layout, self.labelling)
         return self._filler.fill(found, payload, ranks)
 
-    def _some(self, found: Found, payload: pa.Table, ranks: Doubles) -> Iterator[pa.RecordBatch]:
+    def _some(self, found: MatchBatch, payload: pa.Table, ranks: Doubles) -> Iterator[pa.RecordBatch]:
         """Yield those of the found matches that can be in the result."""
         taken = np.flatnonzero(ranks <= self._limit())
         if not len(taken) or not self.wanted:
@@ -111,7 +111,7 @@ class ChosenStage(WholeKeysStage):
         lengths = np.diff(found.offset)[taken]
         offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         places = np.arange(offset[-1]) - np.repeat(offset[:-1], lengths) + np.repeat(found.offset[:-1][taken], lengths)
-        some = Found(found.start[taken], found.end[taken], offset, found.row[places], found.label[places])
+        some = MatchBatch(found.start[taken], found.end[taken], offset, found.row[places], found.label[places])
         yield self._ranked(some, payload, ranks[taken])
 
 
@@ -137,7 +137,7 @@ class BestStage(ChosenStage):
             self._learn(np.array(ranks))
             yield self._rows(matches, kept, keys.table, np.array(ranks))
 
-    def take_found(self, found: Found, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+    def take_found(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Keep the best of enumerated matches."""
         values = self._values(payload)
         binds = self._binds(self.labelling.label_count())
@@ -206,7 +206,7 @@ class DrawnStage(ChosenStage):
             matches = numbered.matches([(begin, number) for _, begin, number in drawn])
             yield self._rows(matches, kept, keys.table, np.array([rank for rank, _, _ in drawn]))
 
-    def take_found(self, found: Found, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+    def take_found(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Draw among enumerated matches."""
         shown = payload.column(SHOWN).to_numpy()[found.end]
         ranks = np.empty(len(found.start))

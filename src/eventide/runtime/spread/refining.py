@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import types as st
 
 from eventide.errors import LimitError
-from eventide.match.dag.enumeration import Found
+from eventide.match.dag.enumeration import MatchBatch
 from eventide.match.dag.enumerator import MatchLimit
 from eventide.match.dag.matcher import DagMatcher
 from eventide.match.spread.assignment import Assigner, shares
@@ -105,7 +105,7 @@ def match_shares(
     assigner = Assigner(strategy, workers, SEED)
     held = np.empty(0, np.int32)
 
-    def handed(found: Found, rows: npt.NDArray[np.int32]) -> Iterator[tuple[int, dict[str, npt.NDArray[Any]]]]:
+    def handed(found: MatchBatch, rows: npt.NDArray[np.int32]) -> Iterator[tuple[int, dict[str, npt.NDArray[Any]]]]:
         history = matcher.history()
         named = found._replace(start=rows[found.start], end=rows[found.end], row=rows[found.row])
         for worker, share in shares(named, assigner.assign(named), workers):
@@ -217,18 +217,18 @@ class Worker:
         for found in self.kept(share):
             yield self._filler.fill(found, self._table)
 
-    def kept(self, share: dict[str, npt.NDArray[Any]]) -> Iterator[Found]:
+    def kept(self, share: dict[str, npt.NDArray[Any]]) -> Iterator[MatchBatch]:
         """Yield the matches of a share for which all conditions hold."""
         history = share["history"]
         # Labels are numbered in the order in which they are met, so they are met here in the same order.
         self._symbols.replay(history[self._known :])
         self._known = max(self._known, len(history))
         if "configuration" in share:
-            candidates: Iterator[Found] = iter(
+            candidates: Iterator[MatchBatch] = iter(
                 Parts(*(share[name] for name in ("offset", "row", "size", "configuration", "label")))
             )
         else:
-            candidates = iter([Found(*(share[name] for name in Found._fields))])
+            candidates = iter([MatchBatch(*(share[name] for name in MatchBatch._fields))])
         for found in candidates:
             kept = refined(found, self._labelling.programs(), self._values, self._valid) if self._judges else found
             self.matches += len(kept.start)

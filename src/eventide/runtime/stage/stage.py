@@ -30,7 +30,7 @@ from eventide.runtime.stage.ordering import to_ordered
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.match.dag.enumeration import Found
+    from eventide.match.dag.enumeration import MatchBatch
     from eventide.match.protocol import Matcher
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
@@ -182,7 +182,7 @@ class MatchStage:
             yield from self.take_found(found, payload)
         self._payload = payload.take(pa.array(self.matcher.keep()))
 
-    def take_found(self, found: Found, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+    def take_found(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Take some matches; `payload` holds the events that they name."""
         yield self._fill(found, payload)
 
@@ -197,7 +197,7 @@ class MatchStage:
             for found in self.matcher.finish():
                 yield from self.take_found(found, self._payload)
 
-    def _fill(self, found: Found, payload: pa.Table) -> pa.RecordBatch:
+    def _fill(self, found: MatchBatch, payload: pa.Table) -> pa.RecordBatch:
         if self._filler is None:
             self._filler = SlotFiller(self.plan, self.layout, self.labelling)
         return self._filler.fill(found, payload)

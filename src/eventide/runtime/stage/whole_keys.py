@@ -16,7 +16,7 @@ from eventide.runtime.stage.stage import MatchStage, StageOptions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.match.dag.enumeration import Found
+    from eventide.match.dag.enumeration import MatchBatch
     from eventide.plan.plan import Plan
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.keys import KeySpans
@@ -66,7 +66,7 @@ class WholeKeysStage(MatchStage):
         """Take all events of some keys."""
 
     @abstractmethod
-    def take_found(self, found: Found, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+    def take_found(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Take some matches; `payload` holds the events that they name."""
 
     def shown_keys(self) -> pa.Table | None:

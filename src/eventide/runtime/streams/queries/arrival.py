@@ -22,7 +22,7 @@ from eventide.runtime.streams.state_bytes import pack, unpack
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.match.dag.enumeration import Found
+    from eventide.match.dag.enumeration import MatchBatch
     from eventide.match.protocol import EventBatch, Matcher
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
@@ -51,7 +51,7 @@ class ArrivalStage(StreamStage):
         # It takes other batches; all else is the same.
         return cast("Matcher", matcher), labelling
 
-    def _pass(self, watermark: int) -> Iterator[Found]:
+    def _pass(self, watermark: int) -> Iterator[MatchBatch]:
         yield from self.matcher.advance_time(watermark)
 
     def _batch(self, table: pa.Table, spans: KeySpans) -> EventBatch:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eventide.match.dag.enumeration import Found
+    from eventide.match.dag.enumeration import MatchBatch
     from eventide.match.protocol import EventBatch
     from eventide.plan.plan import Plan
     from eventide.runtime.prepare.sequences import Layout
@@ -67,7 +67,7 @@ class StreamStage(MatchStage):
         # That the attribute never decreases can only be seen while its last value is known.
         return self.plan.window is not None and self.plan.window.unit is WindowUnit.ATTRIBUTE
 
-    def _pass(self, watermark: int) -> Iterator[Found]:
+    def _pass(self, watermark: int) -> Iterator[MatchBatch]:
         """Tell the matcher what the watermark means to it."""
         yield from self.matcher.advance_time(self._low(watermark))
 
@@ -109,7 +109,7 @@ class StreamStage(MatchStage):
             return HIGHEST
         return max(self.floor, int(lows_of(window, np.array([watermark], np.int64))[0]))
 
-    def _fill(self, found: Found, payload: pa.Table) -> pa.RecordBatch:
+    def _fill(self, found: MatchBatch, payload: pa.Table) -> pa.RecordBatch:
         batch = super()._fill(found, payload)
         ids = payload.column(ID).to_numpy()
         clock = payload.column(self.layout.clock).to_numpy()

@@ -20,7 +20,7 @@ from eventide.runtime.streams.queries.events import EventStreamEngine, StreamSta
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.match.dag.enumeration import Found
+    from eventide.match.dag.enumeration import MatchBatch
     from eventide.match.protocol import Matcher
     from eventide.match.totals.reached import ReachableBatch
     from eventide.plan.plan import Plan
@@ -58,7 +58,7 @@ class GroupStreamStage(StreamStage):
         self._totals.learn(table.schema)
         yield from super().take(table)
 
-    def take_found(self, found: Found, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+    def take_found(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Add some matches."""
         self._totals.take_found(found, payload, self.labelling)
         yield from ()
@@ -96,7 +96,7 @@ class PropagatedStreamStage(GroupStreamStage):
         # It yields events in place of matches; all else is the same.
         return cast("Matcher", ReachableEvents(len(self.plan.values))), labelling
 
-    def take_found(self, found: Found, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+    def take_found(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Add the matches that end at new events."""
         reached = cast("ReachableBatch", found)
         events, table = reached.events, payload.take(pa.array(reached.rows))

@@ -16,7 +16,7 @@ from eventide.runtime.streams.state_bytes import pack, unpack
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eventide.match.dag.enumeration import Found
+    from eventide.match.dag.enumeration import MatchBatch
     from eventide.runtime.streams.job import StreamQuery
 
 START_ID = "__et_start_id"
@@ -28,7 +28,7 @@ MATCHED = -1
 class StartStage(StreamStage):
     """A stage whose results also tell the number of their first event."""
 
-    def _fill(self, found: Found, payload: pa.Table) -> pa.RecordBatch:
+    def _fill(self, found: MatchBatch, payload: pa.Table) -> pa.RecordBatch:
         ids = payload.column(ID).to_numpy()
         return super()._fill(found, payload).append_column(START_ID, pa.array(ids[found.start]))
 
