@@ -63,7 +63,7 @@ class Scratch(NamedTuple):
     """The number of failed steps that are remembered, the generation, and the last row of them."""
 
 
-class Matches(NamedTuple):
+class RowMatchBatch(NamedTuple):
     """Matches in the order of the walk."""
 
     start: npt.NDArray[np.int64]

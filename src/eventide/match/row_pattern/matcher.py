@@ -29,7 +29,7 @@ from eventide.match.row_pattern.kernel import (
     SKIP_TO_FIRST_ROW,
     SKIP_TO_NO_ROW,
     Input,
-    Matches,
+    RowMatchBatch,
     Scratch,
     enter_partition,
     recognize_rows,
@@ -97,7 +97,7 @@ class RowPatternMatcher:
         """Whether a condition looks at the match so far."""
         return bool((self.tables.program >= 0).any())
 
-    def find(self, batch: RowBatch, borders: Borders) -> Iterator[Matches]:
+    def find(self, batch: RowBatch, borders: Borders) -> Iterator[RowMatchBatch]:
         """Yield the matches of a batch, a bounded number at a time; `borders` are moved to where nothing is decided yet."""
         within = len(batch.horizon) > 0
         sets, at = np.zeros((1, 1), np.uint64), np.zeros(0, np.int32)
@@ -164,8 +164,8 @@ def _with_more_memory(scratch: Scratch) -> Scratch:
     return scratch._replace(failed=more)
 
 
-def _output(matches: int, rows: int) -> Matches:
-    return Matches(
+def _output(matches: int, rows: int) -> RowMatchBatch:
+    return RowMatchBatch(
         np.empty(matches, np.int64),
         np.empty(matches, np.int64),
         np.empty(matches, np.int64),
@@ -174,8 +174,8 @@ def _output(matches: int, rows: int) -> Matches:
     )
 
 
-def _found(output: Matches, matches: int, mapped: int) -> Matches:
-    return Matches(
+def _found(output: RowMatchBatch, matches: int, mapped: int) -> RowMatchBatch:
+    return RowMatchBatch(
         output.start[:matches].copy(),
         output.number[:matches].copy(),
         output.partition[:matches].copy(),

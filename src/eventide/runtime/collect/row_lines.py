@@ -21,7 +21,7 @@ from eventide.runtime.stage.ordering import to_ordered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eventide.match.row_pattern.kernel import Matches
+    from eventide.match.row_pattern.kernel import RowMatchBatch
     from eventide.plan.row_patterns.plan import RowPlan
     from eventide.plan.row_patterns.readings import Reading
 
@@ -102,11 +102,11 @@ class RowFiller:
         # A large partition is filled in many pieces; its columns are converted once.
         self._converted: dict[tuple[int, str], tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]] = {}
 
-    def fill(self, matches: Matches) -> pa.RecordBatch:
+    def fill(self, matches: RowMatchBatch) -> pa.RecordBatch:
         """Return the rows that come out for some matches (all of the batch where unmatched rows come out)."""
         return self.filled(matches, self.lines(matches, self._offset[:-1], self._offset[1:]))
 
-    def filled(self, matches: Matches, lines: Lines) -> pa.RecordBatch:
+    def filled(self, matches: RowMatchBatch, lines: Lines) -> pa.RecordBatch:
         """Return the values of the rows that come out."""
         arrays = [
             self._slot(reading, source, matches, lines)
@@ -118,7 +118,7 @@ class RowFiller:
         typed = [array.cast(field.type) for array, field in zip(arrays, self._schema, strict=True)]
         return pa.RecordBatch.from_arrays(typed, schema=self._schema)
 
-    def lines(self, matches: Matches, begin: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> Lines:
+    def lines(self, matches: RowMatchBatch, begin: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> Lines:
         """Return the rows that come out; unmatched ones are those of each partition between `begin` and `end`."""
         lengths = np.diff(matches.first)
         count = len(lengths)
@@ -151,7 +151,7 @@ class RowFiller:
 
     def _unmatched(
         self,
-        matches: Matches,
+        matches: RowMatchBatch,
         lengths: npt.NDArray[np.int64],
         begin: npt.NDArray[np.int64],
         end: npt.NDArray[np.int64],
@@ -164,7 +164,7 @@ class RowFiller:
         np.add.at(asked, np.maximum(begin, end), -1)
         return np.flatnonzero((np.cumsum(covers[:-1]) == 0) & (np.cumsum(asked[:-1]) == 1))
 
-    def _slot(self, reading: Reading, source: int, matches: Matches, lines: Lines) -> pa.Array:
+    def _slot(self, reading: Reading, source: int, matches: RowMatchBatch, lines: Lines) -> pa.Array:
         matched = lines.match >= 0
         match reading:
             case MatchNumber():
@@ -176,7 +176,7 @@ class RowFiller:
                 return self._labels(place, of, matches, lines)
         return self._total(reading, source, matches, lines, matched)
 
-    def _reached(self, place: Place, matches: Matches, lines: Lines) -> npt.NDArray[np.int64]:
+    def _reached(self, place: Place, matches: RowMatchBatch, lines: Lines) -> npt.NDArray[np.int64]:
         """Return the row that a navigation reaches for each line, or -1."""
         member = self._plan.members(place.variables)
         arguments = (member, matches.start, matches.first, matches.path, not place.first, place.offset)
@@ -193,7 +193,7 @@ class RowFiller:
             rows = np.where(inside, moved, -1)
         return rows
 
-    def _labels(self, place: Place, of: frozenset[str] | None, matches: Matches, lines: Lines) -> pa.Array:
+    def _labels(self, place: Place, of: frozenset[str] | None, matches: RowMatchBatch, lines: Lines) -> pa.Array:
         rows = self._reached(place, matches, lines)
         at = rows - _picked(matches.start, lines.match)
         inside = (rows >= 0) & (at >= 0) & (at < _picked(np.diff(matches.first), lines.match))
@@ -204,7 +204,7 @@ class RowFiller:
         return names.take(pa.array(np.where(inside, position, 0), mask=~inside))
 
     def _total(
-        self, total: Total, source: int, matches: Matches, lines: Lines, matched: npt.NDArray[np.bool_]
+        self, total: Total, source: int, matches: RowMatchBatch, lines: Lines, matched: npt.NDArray[np.bool_]
     ) -> pa.Array:
         keys, valid = (np.zeros(0, np.int64), np.zeros(0, np.uint8)) if source < 0 else self._values(total, source)
         op = _operation(total, None if source < 0 else self._payload[source].type)

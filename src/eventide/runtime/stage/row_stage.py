@@ -12,7 +12,7 @@ import pyarrow as pa
 from eventide.errors import LimitError
 from eventide.match.row_pattern.borders import whole_borders
 from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
-from eventide.match.row_pattern.kernel import Matches
+from eventide.match.row_pattern.kernel import RowMatchBatch
 from eventide.match.row_pattern.matcher import RowPatternMatcher
 from eventide.pattern.row_patterns import RowsPerMatch
 from eventide.runtime.collect.row_lines import RowFiller
@@ -134,14 +134,14 @@ def _last_border(held: list[pa.RecordBatch], keys: Sequence[str]) -> tuple[int, 
     return None
 
 
-def joined(parts: list[Matches]) -> Matches:
+def joined(parts: list[RowMatchBatch]) -> RowMatchBatch:
     """Return all parts as one."""
     if not parts:
         none = np.zeros(0, np.int64)
-        return Matches(none, none, none, np.zeros(1, np.int64), np.zeros(0, np.int16))
+        return RowMatchBatch(none, none, none, np.zeros(1, np.int64), np.zeros(0, np.int16))
     before = np.cumsum([0, *(len(part.path) for part in parts)])
     firsts = [part.first[:-1] + begin for part, begin in zip(parts, before[:-1], strict=True)]
-    return Matches(
+    return RowMatchBatch(
         np.concatenate([part.start for part in parts]),
         np.concatenate([part.number for part in parts]),
         np.concatenate([part.partition for part in parts]),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from eventide.runtime.streams.identity import identities
 
 if TYPE_CHECKING:
-    from eventide.match.row_pattern.kernel import Matches
+    from eventide.match.row_pattern.kernel import RowMatchBatch
     from eventide.runtime.collect.row_lines import Lines
     from eventide.runtime.streams.queries.row_needs import RowNeeds
 
@@ -34,7 +34,7 @@ class RowSource:
 
 
 def line_columns(
-    matches: Matches, lines: Lines, source: RowSource, needs: RowNeeds
+    matches: RowMatchBatch, lines: Lines, source: RowSource, needs: RowNeeds
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return for each row that comes out the times of the first and the last row of its match, and the halves of its identity."""
     partition = np.searchsorted(source.offset, lines.row, "right") - 1
@@ -58,7 +58,7 @@ def line_columns(
 
 
 def _match_identities(
-    matches: Matches, source: RowSource, needs: RowNeeds
+    matches: RowMatchBatch, source: RowSource, needs: RowNeeds
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the identity of each match: the rows around it that measures can read, each with its place and its position."""
     lengths = np.diff(matches.first)

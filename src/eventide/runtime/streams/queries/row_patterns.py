@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eventide.match.row_pattern.borders import Borders
-    from eventide.match.row_pattern.kernel import Matches
+    from eventide.match.row_pattern.kernel import RowMatchBatch
     from eventide.plan.row_patterns.plan import RowPlan
 
 __all__ = ["RowStreamEngine", "check_streamable", "hold_of", "stream_warnings"]
@@ -178,7 +178,7 @@ class RowStreamEngine(StreamEngine):
         self._expired += int(np.count_nonzero(~live))
         self._partitions = partitions if live.all() else partitions.taken(live)
 
-    # Matches ---------------------------------------------------------------------------------------------------------
+    # Matches ---------------------------------------------------------------------------------------------------------------
 
     def _results(self, step: _Step, borders: Borders, covered: npt.NDArray[np.int64], oldest: int) -> list[pa.Table]:
         """Walk the partitions and return what comes out; moves the borders, and the rows that are covered by matches."""
@@ -212,7 +212,7 @@ class RowStreamEngine(StreamEngine):
     def _filled(
         self,
         filler: RowFiller,
-        matches: Matches,
+        matches: RowMatchBatch,
         source: RowSource,
         begin: npt.NDArray[np.int64],
         end: npt.NDArray[np.int64],
