@@ -13,7 +13,7 @@ import pytest
 
 import eventide as et
 from eventide.errors import EventideError, EventideWarning
-from eventide.match.totals.exact import Aggregator, Events
+from eventide.match.totals.exact import Aggregator, EventColumns
 from eventide.match.totals.paths import Numbered
 from eventide.plan.plan import make_plan
 from eventide.plan.schema import Kind
@@ -81,7 +81,7 @@ def test_every_number_is_another_match() -> None:
     places = np.arange(30, dtype=np.int64)
     nothing = np.zeros((0, 30))
     values, valid = nothing.astype(np.int64), nothing.astype(np.uint8)
-    events = Events(np.array(masks), places, places - 4, np.array([0, 14, 30]), places * 0, 1, values, valid)
+    events = EventColumns(np.array(masks), places, places - 4, np.array([0, 14, 30]), places * 0, 1, values, valid)
     kept = aggregator.kept(events)
     numbered = Numbered(aggregator, kept, aggregator.matches_of_ends(kept))
     totals = []

@@ -17,7 +17,7 @@ import pytest
 import eventide as et
 from eventide.errors import EventideWarning, LimitError
 from eventide.match.totals import neighbour_paths, paths
-from eventide.match.totals.exact import Events
+from eventide.match.totals.exact import EventColumns
 from eventide.match.totals.paths import Match, Numbered, Ranked
 from eventide.plan.plan import Plan, make_plan
 from eventide.plan.schema import Kind
@@ -155,7 +155,7 @@ def plan_of(text: str) -> Plan:
     return plan
 
 
-def random_events(rng: Random, plan: Plan, size: int) -> Events:
+def random_events(rng: Random, plan: Plan, size: int) -> EventColumns:
     """Return events of two keys that set random bits, with values that are null now and then."""
     every_bit = (1 << len(plan.predicates)) - 1
     masks = np.array([rng.choice((1, 2, 2, 3, 4, 5, 7)) & every_bit for _ in range(size)])
@@ -170,7 +170,7 @@ def random_events(rng: Random, plan: Plan, size: int) -> Events:
     columns = len(plan.values)
     values = np.array([[rng.randrange(4) for _ in range(size)] for _ in range(columns)], np.int64).reshape(columns, size)
     valid = np.array([[rng.random() < 0.9 for _ in range(size)] for _ in range(columns)], np.uint8).reshape(columns, size)
-    return Events(masks, clocks, lows, offsets, np.zeros(size, np.int64), 1, values, valid)
+    return EventColumns(masks, clocks, lows, offsets, np.zeros(size, np.int64), 1, values, valid)
 
 
 def check_walks(rng: Random, text: str) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Events:
+class EventColumns:
     """The events of whole keys; those of key k are offsets[k] to offsets[k + 1]. `group` is that of matches which end there."""
 
     masks: Integers
@@ -130,7 +130,7 @@ class Aggregator:
 
     def totals(
         self,
-        events: Events,
+        events: EventColumns,
         sums: list[Number],
         sum_binds: npt.NDArray[np.uint8],
         least: Integers,
@@ -164,13 +164,13 @@ class Aggregator:
         if len(large):
             self._add_large(kept, large, needed[large], numbers, sum_binds, matches, totals)
 
-    def label_count(self, events: Events) -> int:
+    def label_count(self, events: EventColumns) -> int:
         """Return how many labels the automaton needs for these events."""
         self.symbols.symbols(events.masks)
         self.symbols.close()
         return int(self.symbols.tables.label.max(initial=0)) + 1
 
-    def kept(self, events: Events) -> KeptEvents:
+    def kept(self, events: EventColumns) -> KeptEvents:
         """Leave out the events that change nothing."""
         symbols = self.symbols.symbols(events.masks)
         self.symbols.close()

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from eventide.errors import BindError
 from eventide.match.totals.counting import MatchCounter
-from eventide.match.totals.exact import Events
+from eventide.match.totals.exact import EventColumns
 from eventide.plan.totals.methods import Cost
 from eventide.runtime.collect.group_values import as_digits, as_double
 from eventide.runtime.collect.propagation import make_aggregator
@@ -73,7 +73,7 @@ class CountStage(WholeKeysStage):
             shown = keys.shown[keys.offsets[:-1]].tolist()
         else:
             names, group = np.unique(keys.shown, return_inverse=True)
-            events = Events(
+            events = EventColumns(
                 keys.masks, keys.clocks, keys.lows, keys.offsets, group.reshape(-1), len(names), keys.values, keys.valid
             )
             nothing, nowhere = np.zeros((0, keys.table.num_rows), np.int64), np.zeros((0, 1), np.uint8)

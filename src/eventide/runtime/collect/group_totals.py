@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.match.totals.exact import Events
+from eventide.match.totals.exact import EventColumns
 from eventide.match.totals.semiring import NO_VALUE
 from eventide.pattern import GroupUnit
 from eventide.plan.totals.results import Aggregate, AggregateKind, Groups
@@ -114,7 +114,7 @@ class GroupTotals:
         """Add the matches of whole keys without enumerating them, or of these only what ends at some events."""
         sums, ranks = self._values(keys.table)
         group, names, first = self._groups(keys.table, ends)
-        events = Events(
+        events = EventColumns(
             keys.masks, keys.clocks, keys.lows, keys.offsets, group, len(names), keys.values, keys.valid
         )
         labels = aggregator.label_count(events)

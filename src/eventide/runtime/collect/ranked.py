@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from eventide.errors import DataError
 from eventide.match.dag.enumeration import MatchBatch
-from eventide.match.totals.exact import Events
+from eventide.match.totals.exact import EventColumns
 from eventide.match.totals.paths import Numbered, Ranked
 from eventide.plan.totals.methods import Cost
 from eventide.plan.totals.results import Best, Drawn
@@ -75,7 +75,7 @@ class ChosenStage(WholeKeysStage):
 
     def _kept(self, keys: WholeKeys) -> KeptEvents:
         rows = np.zeros(len(keys.masks), np.int64)
-        events = Events(keys.masks, keys.clocks, keys.lows, keys.offsets, rows, 1, keys.values, keys.valid)
+        events = EventColumns(keys.masks, keys.clocks, keys.lows, keys.offsets, rows, 1, keys.values, keys.valid)
         return self._aggregator.kept(events)
 
     def _limit(self) -> float:
