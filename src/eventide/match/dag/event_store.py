@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.dag.enumeration import Store
-from eventide.match.dag.kernel import Events
+from eventide.match.dag.kernel import DagEvents
 
 if TYPE_CHECKING:
     from eventide.match.protocol import EventBatch
@@ -24,7 +24,7 @@ class EventStore:
         self._forbidden_bits = forbidden_bits
         absences = len(forbidden_bits)
         self.count = 0
-        self.events = Events(
+        self.events = DagEvents(
             np.empty(0, np.int32),
             np.empty(0, np.uint8),
             np.empty(0, np.int32),
@@ -47,7 +47,7 @@ class EventStore:
         forbids = np.empty((absences, size), np.uint8)
         for absence, bit in enumerate(self._forbidden_bits):
             forbids[absence] = (batch.mask >> bit) & 1
-        self.events = Events(
+        self.events = DagEvents(
             _join(old.slot, np.zeros(size) if batch.slot is None else batch.slot),
             _join(old.restart, np.zeros(size) if batch.restart is None else batch.restart),
             _join(old.symbol, symbols.symbols(batch.mask)),
@@ -67,7 +67,7 @@ class EventStore:
     def keep(self, kept: npt.NDArray[np.int64]) -> None:
         """Forget all rows but these, which are numbered anew in their order."""
         columns: list[npt.NDArray[Any]] = [np.ascontiguousarray(column[..., kept]) for column in self.events]
-        self.events = Events(*columns)
+        self.events = DagEvents(*columns)
         store = self.store
         self.store = _store(self.events, store.values[:, kept], store.valid[:, kept], store.previous[:, kept])
         self.count = len(kept)
@@ -79,13 +79,13 @@ class EventStore:
 
     def load(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Take the columns of a dump back."""
-        self.events = Events(*(np.ascontiguousarray(arrays[f"event_{name}"]) for name in Events._fields))
+        self.events = DagEvents(*(np.ascontiguousarray(arrays[f"event_{name}"]) for name in DagEvents._fields))
         self.store = _store(self.events, arrays["values"], arrays["valid"], arrays["previous"])
         self.count = len(self.events.slot)
 
 
 def _store(
-    events: Events, values: npt.NDArray[np.int64], valid: npt.NDArray[np.uint8], previous: npt.NDArray[np.int32]
+    events: DagEvents, values: npt.NDArray[np.int64], valid: npt.NDArray[np.uint8], previous: npt.NDArray[np.int32]
 ) -> Store:
     values = np.ascontiguousarray(values)
     return Store(

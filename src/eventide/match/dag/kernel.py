@@ -61,7 +61,7 @@ def new_lists(slots: int, states: int, width: int, absences: int) -> Lists:
     )
 
 
-class Events(NamedTuple):
+class DagEvents(NamedTuple):
     """The columns of the events by row, as kernels read them."""
 
     slot: npt.NDArray[np.int32]
