@@ -11,7 +11,7 @@ import numpy as np
 from eventide.compilation import inner_kernel
 from eventide.match.recompute.bit_rows.bits import first_common, first_of, has_bit
 from eventide.match.recompute.bit_rows.row_trees import LONG
-from eventide.match.recompute.bit_rows.rows import PLACES, row_of
+from eventide.match.recompute.bit_rows.table import PLACES, row_of
 from eventide.match.recompute.frames import CURRENT, HEADS, MOST_LAYERS, PENDING, REACHING, TAILS, inner_at
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from eventide.compilation import inner_kernel, kernel
 from eventide.match.recompute.bit_rows.bits import copy_bits, count_of, keep_bits
-from eventide.match.recompute.bit_rows.rows import ask_tree, row_of
+from eventide.match.recompute.bit_rows.table import ask_tree, row_of
 
 ENTER, NEXT, NEXT_HEAD, EMIT, TRIGGER = 0, 1, 2, 3, 4
 MODE, FRAME, FRAMES, NUMBER, CURRENT, PENDING = 0, 1, 2, 3, 4, 5

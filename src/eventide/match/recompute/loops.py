@@ -22,7 +22,7 @@ from eventide.match.recompute.bit_rows.bits import (
     remove_bits,
 )
 from eventide.match.recompute.bit_rows.row_trees import MADE
-from eventide.match.recompute.bit_rows.rows import ask_tree, row_of
+from eventide.match.recompute.bit_rows.table import ask_tree, row_of
 from eventide.match.recompute.frames import (
     ALL_HEADS,
     ALLOWED,

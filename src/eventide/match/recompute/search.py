@@ -10,7 +10,7 @@ import numpy.typing as npt
 from eventide.index.encoding import encode_doubles, encode_integers
 from eventide.match.dag.enumeration import Absences, MatchBatch, Store, new_accepts, new_walk
 from eventide.match.recompute.bit_rows.row_trees import RowTrees, new_trees, with_wanted_tree
-from eventide.match.recompute.bit_rows.rows import Rows, new_rows
+from eventide.match.recompute.bit_rows.table import BitRows, new_bit_rows
 from eventide.match.recompute.bit_rows.words import LANES, words_for
 from eventide.match.recompute.frames import NUMBER, Search, new_search
 from eventide.match.recompute.search_kernel import WANTS_TREE, search_matches
@@ -153,7 +153,7 @@ def _window(shape: LaidOut, events: SearchedEvents) -> Window:
     return Window(by_key.row, by_key.key, by_key.begin, rank, first, np.concatenate(candidates), blocks, usable, forbidden)
 
 
-def _rooms(shape: Shape, most: npt.NDArray[np.int64], trees: RowTrees) -> tuple[Rows, Search]:
+def _rooms(shape: Shape, most: npt.NDArray[np.int64], trees: RowTrees) -> tuple[BitRows, Search]:
     steps = len(most)
     widths, places = [], []
     for origin, target in zip(shape.family_from, shape.family_to, strict=True):
@@ -165,7 +165,7 @@ def _rooms(shape: Shape, most: npt.NDArray[np.int64], trees: RowTrees) -> tuple[
         if places[largest] == 1:
             break
         places[largest] //= 2
-    return new_rows(widths, places, trees), new_search(steps, int(most.max()))
+    return new_bit_rows(widths, places, trees), new_search(steps, int(most.max()))
 
 
 def _coordinates(values: npt.NDArray[np.int64], value: Value) -> npt.NDArray[np.uint64]:

@@ -22,7 +22,7 @@ FIRST, WIDTH, PLACES, FIRST_PLACE = 0, 1, 2, 3
 OWNER, START, END = 0, 1, 2
 
 
-class Rows(NamedTuple):
+class BitRows(NamedTuple):
     """The table of rows of every family."""
 
     words: npt.NDArray[np.uint64]
@@ -33,7 +33,7 @@ class Rows(NamedTuple):
     trees: RowTrees
 
 
-def new_rows(widths: list[int], places: list[int], trees: RowTrees) -> Rows:
+def new_bit_rows(widths: list[int], places: list[int], trees: RowTrees) -> BitRows:
     """Return empty tables."""
     layout = np.zeros((len(widths), 4), np.int64)
     layout[:, WIDTH], layout[:, PLACES] = widths, places
@@ -42,7 +42,7 @@ def new_rows(widths: list[int], places: list[int], trees: RowTrees) -> Rows:
     layout[:, FIRST_PLACE] = np.cumsum(layout[:, PLACES]) - layout[:, PLACES]
     held = np.zeros((sum(places), 3), np.int64)
     held[:, OWNER] = -1
-    return Rows(np.empty(int(sizes.sum()), np.uint64), layout, held, trees)
+    return BitRows(np.empty(int(sizes.sum()), np.uint64), layout, held, trees)
 
 
 @inner_kernel
