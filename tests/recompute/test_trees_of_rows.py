@@ -13,7 +13,7 @@ from eventide.index.encoding import encode_doubles, encode_integers
 from eventide.match.recompute import search
 from eventide.match.recompute.bit_rows import row_trees
 from eventide.match.recompute.bit_rows.row_trees import LONG, MADE, PAUSE, WANTED, new_trees, with_wanted_tree
-from eventide.match.recompute.bit_rows.table import ask_tree, new_rows, row_of
+from eventide.match.recompute.bit_rows.table import ask_tree, new_bit_rows, row_of
 from eventide.match.recompute.bit_rows.words import words_for
 from eventide.match.recompute.shape import (
     ChainRelation,
@@ -119,7 +119,7 @@ def both_ways(rng, largest):
         trees = with_wanted_tree(trees, shape, window)
     assert trees.asked[:-1, MADE].all()
     most = int(counts.max())
-    tables = [new_rows([words_for(most) + 2] * families, [1] * families, each) for each in (none, trees)]
+    tables = [new_bit_rows([words_for(most) + 2] * families, [1] * families, each) for each in (none, trees)]
     found = ([], [])
     for _ in range(30):
         family = int(rng.integers(0, families))

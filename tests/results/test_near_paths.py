@@ -227,7 +227,7 @@ def test_counts_beyond_the_doubles_are_numbered_exactly() -> None:
     places = np.arange(size, dtype=np.int64)
     columns = (len(plan.values), size)
     lows = np.full(size, np.iinfo(np.int64).min)
-    events = Events(
+    events = EventColumns(
         places * 0 + 1, places, lows, np.array([0, size]), places * 0, 1, np.zeros(columns, np.int64), np.ones(columns, np.uint8)
     )
     kept = aggregator.kept(events)

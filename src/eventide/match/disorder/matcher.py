@@ -31,17 +31,17 @@ from eventide.match.disorder.state import (
     TIME,
     TOP,
     WATERMARK,
+    ArrivedEvents,
     Holding,
     Pool,
-    Rows,
     Sequence,
     Stacks,
     new_counters,
     new_holding,
     new_partial,
     new_pool,
-    new_rows,
     new_stacks,
+    no_arrived_events,
 )
 from eventide.match.state_bytes import pack_arrays, unpack_arrays
 
@@ -82,7 +82,7 @@ class DisorderMatcher:
         self._pool = new_pool(FIRST_INSTANCES, columns)
         self._stacks = new_stacks(1, self._lists)
         self._holding = new_holding(FIRST_HOLDING, len(settings.bits))
-        self._rows = new_rows(settings.columns)
+        self._rows = no_arrived_events(settings.columns)
         self._partial = new_partial(len(settings.bits), self._query.label)
         self._counters = new_counters()
         self._counters[SWEEP_AT] = FIRST_SWEEP
@@ -204,7 +204,7 @@ class DisorderMatcher:
         self._pool = _grown_pool(pool, max(FIRST_INSTANCES, 2 * len(pool.row)))
         self._stacks = Stacks(*(arrays[f"stack_{name}"] for name in Stacks._fields))
         self._holding = _grown_holding(Holding(*(arrays[f"held_{name}"] for name in Holding._fields)), len(self._settings.bits))
-        self._rows = _rows(*(arrays[f"row_{name}"] for name in Rows._fields if name != "floats"))
+        self._rows = _rows(*(arrays[f"row_{name}"] for name in ArrivedEvents._fields if name != "floats"))
 
     # What runtimes ask ------------------------------------------------------------------------------------------------
 
@@ -348,9 +348,9 @@ def _sequence(settings: DisorderSettings, options: DisorderOptions) -> Sequence:
 
 def _rows(
     order: npt.NDArray[np.int64], values: npt.NDArray[np.int64], valid: npt.NDArray[np.uint8]
-) -> Rows:
+) -> ArrivedEvents:
     values = np.ascontiguousarray(values, np.int64)
-    return Rows(order, values, values.view(np.float64), np.ascontiguousarray(valid, np.uint8))
+    return ArrivedEvents(order, values, values.view(np.float64), np.ascontiguousarray(valid, np.uint8))
 
 
 def _grown_pool(pool: Pool, capacity: int) -> Pool:

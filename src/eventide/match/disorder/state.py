@@ -133,7 +133,7 @@ class Holding(NamedTuple):
     used: npt.NDArray[np.uint8]
 
 
-class Rows(NamedTuple):
+class ArrivedEvents(NamedTuple):
     """The events that matches may name, by row."""
 
     order: npt.NDArray[np.int64]
@@ -185,10 +185,10 @@ def new_holding(capacity: int, steps: int) -> Holding:
     )
 
 
-def new_rows(columns: int) -> Rows:
+def no_arrived_events(columns: int) -> ArrivedEvents:
     """Return no rows."""
     values = np.empty((columns, 0), np.int64)
-    return Rows(np.empty((0, 3), np.int64), values, values.view(np.float64), np.empty((columns, 0), np.uint8))
+    return ArrivedEvents(np.empty((0, 3), np.int64), values, values.view(np.float64), np.empty((columns, 0), np.uint8))
 
 
 def new_partial(steps: int, labels: npt.NDArray[np.int32]) -> Partial:

@@ -128,7 +128,9 @@ class Ranked:
     heaviest step and leaves the next heaviest in a queue, with the weight that the best match through it has.
     """
 
-    def __init__(self, aggregator: Aggregator, kept: KeptEvents, values: npt.NDArray[np.float64], binds: npt.NDArray[np.uint8]) -> None:
+    def __init__(
+        self, aggregator: Aggregator, kept: KeptEvents, values: npt.NDArray[np.float64], binds: npt.NDArray[np.uint8]
+    ) -> None:
         self._aggregator = aggregator
         self._kept = kept
         self._paths = paths_of(aggregator, kept)
