@@ -110,7 +110,7 @@ class Buffered(Engine):
 
     def _advance(self, mask, clock):
         self.times = np.concatenate([self.times, clock])
-        found = self._read(self.matcher.advance(EventBatch(mask, clock, clock - WINDOW, slot=np.zeros(len(mask), np.int32))))
+        found = self._read(self.matcher.advance(EventBatch(mask, clock, clock - WINDOW, key=np.zeros(len(mask), np.int32))))
         self._keep()
         return found
 

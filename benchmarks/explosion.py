@@ -159,7 +159,7 @@ def latency(point: Point) -> float:
         return EventBatch(
             batch.mask[rows],
             batch.clock[rows],
-            batch.low[rows],
+            batch.window_start[rows],
             restart=batch.restart[rows],
             values=batch.values[:, rows],
             valid=batch.valid[:, rows],

@@ -42,7 +42,7 @@ def update_seconds(masks: np.ndarray, window: int, keys: int, repeat: int = 3) -
             end = min(begin + BATCH, len(masks))
             clock = np.arange(begin, end)
             nowhere = np.zeros(end - begin, np.uint8)
-            batch = EventBatch(masks[begin:end], clock, clock - window, slot=slots[begin:end], home=nowhere)
+            batch = EventBatch(masks[begin:end], clock, clock - window, key=slots[begin:end], reports=nowhere)
             started = time.perf_counter()
             for _found in matcher.advance(batch):
                 pass
@@ -127,7 +127,7 @@ def memory(events: int = 100_000_000) -> list[Figure]:
     started = time.perf_counter()
     for number, begin in enumerate(range(0, events, BATCH)):
         clock = np.arange(begin, begin + BATCH)
-        for _found in matcher.advance(EventBatch(masks, clock, clock - 10_000, home=np.zeros(BATCH, np.uint8))):
+        for _found in matcher.advance(EventBatch(masks, clock, clock - 10_000, reports=np.zeros(BATCH, np.uint8))):
             pass
         rows, nodes = len(matcher.keep()), matcher.arena_size()
         if number * BATCH < events // 10:

@@ -113,8 +113,8 @@ class Input:
             EventBatch(
                 self.batch.mask[rows].copy(),
                 self.batch.clock[rows].copy(),
-                self.batch.low[rows].copy(),
-                None if self.batch.slot is None else self.batch.slot[rows].copy(),
+                self.batch.window_start[rows].copy(),
+                None if self.batch.key is None else self.batch.key[rows].copy(),
                 None if self.batch.restart is None else self.batch.restart[rows].copy(),
                 values=self.batch.values[:, rows].copy(),
                 valid=self.batch.valid[:, rows].copy(),
@@ -131,8 +131,8 @@ class Input:
             EventBatch(
                 batch.mask[order],
                 batch.clock[order],
-                batch.low[order],
-                slot=slot[order],
+                batch.window_start[order],
+                key=slot[order],
                 values=np.ascontiguousarray(batch.values[:, order]),
                 valid=np.ascontiguousarray(batch.valid[:, order]),
             ),

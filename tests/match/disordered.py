@@ -29,7 +29,7 @@ class Arrivals:
                 batch.clock[rows].copy(),
                 batch.sequence[rows].copy(),
                 batch.tie[rows].copy(),
-                batch.slot[rows].copy(),
+                batch.key[rows].copy(),
                 batch.values[:, rows].copy(),
                 batch.valid[:, rows].copy(),
             ),
@@ -54,7 +54,7 @@ def arrivals(plan, events, ties=None):
         np.zeros((columns, size), np.uint8),
     )
     batch.mask[given.event] = given.batch.mask
-    batch.slot[given.event] = np.cumsum(given.batch.restart) - 1
+    batch.key[given.event] = np.cumsum(given.batch.restart) - 1
     batch.values[:, given.event] = given.batch.values
     batch.valid[:, given.event] = given.batch.valid
     return Arrivals(batch, np.arange(size))

@@ -31,8 +31,8 @@ def drawn(plan, types, length, seed, *, keys=1, values=False):
         masks[random.integers(0, len(types), length)],
         clock,
         low,
-        slot=slot,
-        home=np.zeros(length, np.uint8),
+        key=slot,
+        reports=np.zeros(length, np.uint8),
         values=numbers,
         valid=np.ones((columns, length), np.uint8),
     )
@@ -43,9 +43,9 @@ def part_of(batch, begin, end):
     return EventBatch(
         batch.mask[rows],
         batch.clock[rows],
-        batch.low[rows],
-        slot=batch.slot[rows],
-        home=batch.home[rows],
+        batch.window_start[rows],
+        key=batch.key[rows],
+        reports=batch.reports[rows],
         values=batch.values[:, rows],
         valid=batch.valid[:, rows],
     )

@@ -185,7 +185,7 @@ def test_the_matcher_neither_changes_nor_keeps_the_arrays_it_is_given(case, matc
             for array in arrays:
                 array.fill(1)
             run.kept = np.array(events, "int64")[run.matcher.keep()]
-        if plan.query.limit is None or pieces[0].batch.slot is None:
+        if plan.query.limit is None or pieces[0].batch.key is None:
             assert run.finish() == whole
 
 

@@ -271,12 +271,12 @@ def test_slots_of_keys_that_hold_nothing_are_given_away(text, lazy_purge):
     given, run, slots, most = arrivals(plan, events), Disordered(plan, lazy_purge=lazy_purge), {}, 0
     for at in range(len(events)):
         piece = given.part(at, at + 1)
-        piece.batch.slot[:] = slots.setdefault(events[at]["key"], len(slots))
+        piece.batch.key[:] = slots.setdefault(events[at]["key"], len(slots))
         run.feed(piece).tell(watermark(events[: at + 1], slack))
         most = max(most, len(slots))
-        live = run.matcher.live_slots()[: len(slots)]
+        live = run.matcher.live_keys()[: len(slots)]
         kept = np.flatnonzero(live)
-        run.matcher.compact_slots(kept)
+        run.matcher.compact_keys(kept)
         numbers = {old: new for new, old in enumerate(kept.tolist())}
         slots = {key: numbers[slot] for key, slot in slots.items() if slot in numbers}
         if at % 10 == 0:

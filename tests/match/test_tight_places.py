@@ -271,7 +271,7 @@ def test_many_ends_with_few_candidates_each_are_no_explosion(matcher, monkeypatc
 def test_matches_end_only_where_the_slab_is_at_home(matcher):
     plan = plan_of("SELECT * WHERE A ; B", matcher)
     given = prepare(plan, stream("abab"))
-    batch = given.batch.__class__(**{**vars(given.batch), "home": np.array([0, 0, 1, 1], np.uint8)})
+    batch = given.batch.__class__(**{**vars(given.batch), "reports": np.array([0, 0, 1, 1], np.uint8)})
     assert supports(matches_of(plan, [given.__class__(batch, given.event)])) == [(0, 3), (2, 3)]
 
 
@@ -280,7 +280,7 @@ def test_slots_may_come_in_any_order_and_with_holes(matcher):
     plan = plan_of("SELECT * WHERE A ; B", matcher)
     given = prepare(plan, stream("aabb"))
     slot = np.array([40, 3, 3, 40], np.int32)
-    batch = given.batch.__class__(**{**vars(given.batch), "slot": slot, "restart": None})
+    batch = given.batch.__class__(**{**vars(given.batch), "key": slot, "restart": None})
     given = given.__class__(batch, given.event)
     assert supports(matches_of(plan, [given])) == [(0, 3), (1, 2)]
     assert supports(matches_of(plan, given.cut(1, 2, 3))) == [(0, 3), (1, 2)]
@@ -292,7 +292,7 @@ def test_times_at_the_edge_of_the_numbers_work(matcher):
     largest = np.iinfo(np.int64).max
     given = prepare(plan, stream("abab"))
     given.batch.clock[:] = [largest - 12, largest - 11, largest - 1, largest]
-    given.batch.low[:] = given.batch.clock - 10
+    given.batch.window_start[:] = given.batch.clock - 10
     assert supports(matches_of(plan, given.cut(2))) == [(0, 1), (2, 3)]
 
 

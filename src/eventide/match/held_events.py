@@ -37,7 +37,7 @@ class HeldEvents(NamedTuple):
             np.concatenate([self.slot, slot]),
             np.concatenate([self.mask, batch.mask]),
             np.concatenate([self.clock, batch.clock]),
-            np.concatenate([self.low, batch.low]),
+            np.concatenate([self.low, batch.window_start]),
             np.concatenate([self.values, values], axis=1),
             np.concatenate([self.valid, valid], axis=1),
         )
@@ -84,13 +84,13 @@ class EventHolder:
         np.maximum(self._slot_low, low, out=self._slot_low)
         yield from ()
 
-    def live_slots(self) -> npt.NDArray[np.bool_]:
+    def live_keys(self) -> npt.NDArray[np.bool_]:
         """Return which slots hold anything that a match to come may need; to be asked right after `keep`."""
         live = np.zeros(len(self._slot_low), bool)
         live[self._events.slot] = True
         return live
 
-    def compact_slots(self, kept: Integers) -> None:
+    def compact_keys(self, kept: Integers) -> None:
         """Forget all slots but these (ascending), which are numbered anew; the others must not be live."""
         renumbered = np.full(len(self._slot_low), -1, np.int32)
         renumbered[kept] = np.arange(len(kept), dtype=np.int32)

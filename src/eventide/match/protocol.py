@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 class EventBatch:
     """A stretch of the ordered stream as columns; events of one key are in order, keys may interleave.
 
-    Either `restart` marks where the only slot is given to the next key (input sorted by key), or `slot` numbers the keys.
+    Either `restart` marks where the next key begins (input sorted by key), or `key` numbers the keys. A match that ends at an
+    event begins at its `window_start` or later; matches end only where `reports` is 1 (None: everywhere).
     `values` are the columns that conditions between events read, doubles as their bits.
     """
 
     mask: npt.NDArray[np.int64]
     clock: npt.NDArray[np.int64]
-    low: npt.NDArray[np.int64]
-    slot: npt.NDArray[np.int32] | None = None
+    window_start: npt.NDArray[np.int64]
+    key: npt.NDArray[np.int32] | None = None
     restart: npt.NDArray[np.uint8] | None = None
-    home: npt.NDArray[np.uint8] | None = None
+    reports: npt.NDArray[np.uint8] | None = None
     values: npt.NDArray[np.int64] | None = None
     valid: npt.NDArray[np.uint8] | None = None
 
@@ -112,12 +113,12 @@ class Matcher(Protocol):
         """Learn that the window of every event to come begins at `low` or later, and yield the matches that are now certain."""
         ...
 
-    def live_slots(self) -> npt.NDArray[np.bool_]:
-        """Return which slots hold anything that a match to come may need; to be asked right after `keep`."""
+    def live_keys(self) -> npt.NDArray[np.bool_]:
+        """Return which keys hold anything that a match to come may need; to be asked right after `keep`."""
         ...
 
-    def compact_slots(self, kept: npt.NDArray[np.int64]) -> None:
-        """Forget all slots but these (ascending), which are numbered anew; the others must not be live."""
+    def compact_keys(self, kept: npt.NDArray[np.int64]) -> None:
+        """Forget all keys but these (ascending), which are numbered anew; the others must not be live."""
         ...
 
     def kept_values(self, column: int) -> npt.NDArray[np.int64]:

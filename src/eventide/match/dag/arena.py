@@ -134,7 +134,7 @@ class DagArena(Enumerator):
         if self._settings.trailing:
             yield from self._flush(self._settled_accepts())
 
-    def live_slots(self) -> npt.NDArray[np.bool_]:
+    def live_keys(self) -> npt.NDArray[np.bool_]:
         """Return which slots hold anything that a match to come may need; to be asked right after `keep`."""
         _, last = self._slot_state()
         live = (self._active() > 0) | (last >= 0).any(axis=1)
@@ -150,7 +150,7 @@ class DagArena(Enumerator):
         """Return how many active states or runs there are."""
         return int(self._active().sum())
 
-    def compact_slots(self, kept: npt.NDArray[np.int64]) -> None:
+    def compact_keys(self, kept: npt.NDArray[np.int64]) -> None:
         """Forget all slots but these (ascending), which are numbered anew; the others must not be live."""
         renumbered = np.full(len(self._active()), -1, np.int32)
         renumbered[kept] = np.arange(len(kept), dtype=np.int32)
@@ -254,7 +254,7 @@ class DagArena(Enumerator):
 
     def _append(self, batch: EventBatch) -> None:
         self._rows.append(batch, self._symbols)
-        slots = 1 if batch.slot is None or not len(batch) else int(batch.slot.max()) + 1
+        slots = 1 if batch.key is None or not len(batch) else int(batch.key.max()) + 1
         self._ensure_slots(slots)
         self._counters[KEY] = 0
         keys = slots + (0 if batch.restart is None else int(np.count_nonzero(batch.restart)))

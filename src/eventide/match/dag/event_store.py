@@ -48,12 +48,12 @@ class EventStore:
         for absence, bit in enumerate(self._forbidden_bits):
             forbids[absence] = (batch.mask >> bit) & 1
         self.events = DagEvents(
-            _join(old.slot, np.zeros(size) if batch.slot is None else batch.slot),
+            _join(old.slot, np.zeros(size) if batch.key is None else batch.key),
             _join(old.restart, np.zeros(size) if batch.restart is None else batch.restart),
             _join(old.symbol, symbols.symbols(batch.mask)),
             _join(old.clock, batch.clock),
-            _join(old.low, batch.low),
-            _join(old.home, np.ones(size) if batch.home is None else batch.home),
+            _join(old.low, batch.window_start),
+            _join(old.home, np.ones(size) if batch.reports is None else batch.reports),
             _join(old.forbids, forbids),
         )
         self.store = _store(

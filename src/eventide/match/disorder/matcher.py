@@ -95,7 +95,7 @@ class DisorderMatcher:
         """Take a batch and yield the matches that are now certain; events below the watermark are left out and counted."""
         begin = len(self._rows.order)
         self._append(batch)
-        slots = np.zeros(len(batch), np.int32) if batch.slot is None else np.asarray(batch.slot, np.int32)
+        slots = np.zeros(len(batch), np.int32) if batch.key is None else np.asarray(batch.key, np.int32)
         self._ensure_slots(int(slots.max()) + 1 if len(slots) else 0)
         programs, absences = self._conditions()
         masks = np.array(batch.mask, np.int64)
@@ -162,14 +162,14 @@ class DisorderMatcher:
         self._rows = _rows(rows.order[kept], rows.values[:, kept], rows.valid[:, kept])
         return kept
 
-    def live_slots(self) -> npt.NDArray[np.bool_]:
+    def live_keys(self) -> npt.NDArray[np.bool_]:
         """Return for each slot whether it holds anything."""
         if self.options.lazy_purge:
             self._purge(chains_only=False)
         live: npt.NDArray[np.bool_] = (self._stacks.oldest != NONE).any(axis=1) | (self._stacks.held != NONE)
         return live
 
-    def compact_slots(self, kept: npt.NDArray[np.int64]) -> None:
+    def compact_keys(self, kept: npt.NDArray[np.int64]) -> None:
         """Forget all slots but these (ascending), which are numbered anew; the others must not be live."""
         stacks = new_stacks(max(1, len(kept)), self._lists)
         _copy(tuple(column[kept] for column in self._stacks), stacks)

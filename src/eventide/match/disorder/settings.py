@@ -18,14 +18,14 @@ class ArrivalBatch:
     """Events as columns in the order of their arrival; (clock, tie, sequence) is their order in time.
 
     `tie` codes the tie-break so that codes compare as its values do (0 without one). `sequence` is unique: the number of the
-    stream, then the arrival. `slot` numbers the keys.
+    stream, then the arrival. `key` numbers the keys.
     """
 
     mask: npt.NDArray[np.int64]
     clock: npt.NDArray[np.int64]
     sequence: npt.NDArray[np.int64]
     tie: npt.NDArray[np.int64] | None = None
-    slot: npt.NDArray[np.int32] | None = None
+    key: npt.NDArray[np.int32] | None = None
     values: npt.NDArray[np.int64] | None = None
     valid: npt.NDArray[np.uint8] | None = None
 

@@ -61,7 +61,7 @@ class RecomputeMatcher(EventHolder):
         """Take a batch and yield its matches."""
         begin = len(self._events.slot)
         self._take(batch)
-        home = np.ones(len(batch), bool) if batch.home is None else batch.home.astype(bool)
+        home = np.ones(len(batch), bool) if batch.reports is None else batch.reports.astype(bool)
         can_end = self._events.mask[begin:] & self._ending_bits != 0
         ending = np.flatnonzero(can_end & home) + begin
         if self._settings.slices > 1:
@@ -88,9 +88,9 @@ class RecomputeMatcher(EventHolder):
             self._current = 0
         return kept
 
-    def compact_slots(self, kept: npt.NDArray[np.int64]) -> None:
+    def compact_keys(self, kept: npt.NDArray[np.int64]) -> None:
         """Forget all slots but these (ascending), which are numbered anew; the others must not be live."""
-        super().compact_slots(kept)
+        super().compact_keys(kept)
         self._taken = self._taken[kept] if len(kept) else np.zeros(1, np.int64)
 
     def dump(self) -> bytes:
@@ -118,14 +118,14 @@ class RecomputeMatcher(EventHolder):
     # Taking a batch ---------------------------------------------------------------------------------------------------
 
     def _take(self, batch: EventBatch) -> None:
-        slot = np.zeros(len(batch), np.int32) if batch.slot is None else batch.slot.astype(np.int32)
+        slot = np.zeros(len(batch), np.int32) if batch.key is None else batch.key.astype(np.int32)
         if batch.restart is not None:
             # Every key of sorted input gets a slot of its own for as long as the batch lasts.
             slot = slot + np.cumsum(batch.restart, dtype=np.int32)
             self._current = int(slot[-1]) if len(batch) else 0
         self._append(batch, slot)
         self._taken = np.append(self._taken, np.zeros(len(self._slot_low) - len(self._taken), np.int64))
-        np.maximum.at(self._slot_low, slot, batch.low)
+        np.maximum.at(self._slot_low, slot, batch.window_start)
 
     def _search(self, ending: npt.NDArray[np.int64]) -> Iterator[MatchBatch]:
         by_key = sort_events(self._events)

@@ -46,12 +46,12 @@ def largest_window(batch: EventBatch) -> int:
     >>> largest_window(EventBatch(np.ones(4, np.int64), clock, clock - 3))
     3
     """
-    key = np.zeros(len(batch), np.int64) if batch.slot is None else batch.slot.astype(np.int64)
+    key = np.zeros(len(batch), np.int64) if batch.key is None else batch.key.astype(np.int64)
     if batch.restart is not None:
         key = key + np.cumsum(batch.restart)
     order = np.argsort(key, kind="stable")
     begin = np.empty(len(order), np.int32)
-    find_begins(key[order], batch.clock[order], batch.low[order], begin)
+    find_begins(key[order], batch.clock[order], batch.window_start[order], begin)
     return int((np.arange(1, len(order) + 1) - begin).max(initial=0))
 
 

@@ -45,12 +45,12 @@ class ReachableEvents(EventHolder):
 
     def advance(self, batch: EventBatch) -> Iterator[ReachableBatch]:
         """Take a batch of numbered keys and yield those keys with what their new events can reach."""
-        assert batch.slot is not None
+        assert batch.key is not None
         held = len(self._events.slot)
-        self._append(batch, batch.slot)
+        self._append(batch, batch.key)
         if len(batch):
             yield self._reached(held)
-        np.maximum.at(self._slot_low, batch.slot, batch.low)
+        np.maximum.at(self._slot_low, batch.key, batch.window_start)
 
     def _reached(self, held: int) -> ReachableBatch:
         # Windows begin later and later inside a key, so the first new event reaches farthest.

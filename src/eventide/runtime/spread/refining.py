@@ -158,7 +158,7 @@ def maximal_of(
     for number, (occurrence, _) in enumerate(steps):
         step_of[batch.mask >> plan.bound.occurrences[occurrence].bit & 1 == 1] = number
     repeats = np.array([repeated for _, repeated in steps], np.uint8)
-    found = maximal_matches(step_of, batch.restart, repeats, batch.clock, batch.low, MOST_MAXIMAL)
+    found = maximal_matches(step_of, batch.restart, repeats, batch.clock, batch.window_start, MOST_MAXIMAL)
     if found is None:
         raise _too_many(f"there are more than {MOST_MAXIMAL:,} of them")
     symbols = SymbolTable(stage.labelling.automaton, max(1, len(plan.predicates)))

@@ -209,16 +209,16 @@ class MatchStage:
     def _batch(self, table: pa.Table, spans: KeySpans) -> EventBatch:
         values, valid = self._condition_values(table)
         clock, low = self._clock(table, spans)
-        home = None
+        reports = None
         if self.layout.home is not None:
-            home = table.column(self.layout.home).to_numpy().astype(np.uint8)
+            reports = table.column(self.layout.home).to_numpy().astype(np.uint8)
         return EventBatch(
             _numpy(table, self.layout.mask),
             clock,
             low,
-            slot=spans.slot,
+            key=spans.slot,
             restart=spans.restart,
-            home=home,
+            reports=reports,
             values=values,
             valid=valid,
         )

@@ -62,7 +62,7 @@ class ArrivalStage(StreamStage):
             sequence = sequence + (table.column(STREAM).to_numpy().astype(np.int64) << STREAM_SHIFT)
         tie = tie_codes(table.column(TIE)) if TIE in names else None
         batch = ArrivalBatch(
-            ordered.mask, ordered.clock, sequence, tie, ordered.slot, ordered.values, ordered.valid
+            ordered.mask, ordered.clock, sequence, tie, ordered.key, ordered.values, ordered.valid
         )
         return cast("EventBatch", batch)
 

@@ -56,11 +56,11 @@ class StreamStage(MatchStage):
         for found in self._pass(watermark):
             yield from map(_as_table, self.take_found(found, self._payload))
         self._keep()
-        live = self.matcher.live_slots()[: self.keys.known()]
+        live = self.matcher.live_keys()[: self.keys.known()]
         if not live.all() and not self._measures_by_attribute():
             kept = np.flatnonzero(live)
             self.expired += len(live) - len(kept)
-            self.matcher.compact_slots(kept)
+            self.matcher.compact_keys(kept)
             self.keys.compact(kept)
 
     def _measures_by_attribute(self) -> bool:
