@@ -73,6 +73,18 @@ class RowCondition:
 
 
 @dataclass(frozen=True)
+class BoundDefinition:
+    """The condition of a variable in two parts: what looks at rows sets `bit`, the rest looks at the match so far."""
+
+    variable: str
+    bit: int | None
+    on_rows: tuple[exp.Expression, ...]
+    on_match: tuple[exp.Expression, ...]
+    reads: tuple[Reading, ...]
+    """What the second part reads of the match."""
+
+
+@dataclass(frozen=True)
 class Register:
     """The n-th row of some variables, from the first or back from the last."""
 
@@ -110,6 +122,7 @@ class Definitions:
 
     names: Names
     describe: Callable[[Sequence[exp.Expression]], list[Kind]]
+    bound: list[BoundDefinition] = field(default_factory=list)
     bits: list[RowCondition] = field(default_factory=list)
     columns: list[ValueColumn] = field(default_factory=list)
     pool: Texts = field(default_factory=Texts)
@@ -136,6 +149,15 @@ class Definitions:
             self._add_bit(definition, local)
         if dependent:
             self._add_program(definition, dependent)
+        self.bound.append(
+            BoundDefinition(
+                definition.variable,
+                self.bit_of.get(definition.variable),
+                on_rows=tuple(part.source for part in local),
+                on_match=tuple(part.source for part in dependent),
+                reads=tuple(reading for part in dependent for reading in part.readings if not _looks_at_rows(reading)),
+            )
+        )
 
     def _check(self, taken: Taken) -> None:
         text = self.names.text

@@ -15,7 +15,7 @@ from eventide.plan.row_patterns.conditions import probe_of, refuse_totals
 from eventide.plan.row_patterns.readings import Cell, Reader, Total, mark_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from eventide.pattern.row_patterns import Measure, RowQuery
     from eventide.plan.row_patterns.readings import Names, Reading
@@ -38,6 +38,8 @@ class RowOutput:
     """[row column]: its payload."""
     columns: tuple[tuple[str, exp.Expression], ...]
     """Name and expression of each result column."""
+    measures: Mapping[str, tuple[Reading, ...]]
+    """What each measure reads of the match."""
 
 
 def bind_output(query: RowQuery, names: Names, describe: Callable[[Sequence[exp.Expression]], list[Kind]]) -> RowOutput:
@@ -56,6 +58,7 @@ class _Binder:
         self.payload: dict[str, int] = {}
         self.trees: list[exp.Expression] = []
         self.rows: dict[str, int] = {}
+        self.readings: dict[str, tuple[Reading, ...]] = {}
 
     def bind(self) -> RowOutput:
         one = self.query.rows is RowsPerMatch.ONE
@@ -80,10 +83,11 @@ class _Binder:
             )
         slot_payload = tuple(self._payload_of(slot) for slot in self.slots)
         row_payload = tuple(self._payload(exp.column(exp.to_identifier(name, quoted=True))) for name in self.rows)
-        return RowOutput(tuple(self.slots), tuple(self.trees), slot_payload, row_payload, tuple(columns))
+        return RowOutput(tuple(self.slots), tuple(self.trees), slot_payload, row_payload, tuple(columns), self.readings)
 
     def _measure(self, measure: Measure, reader: Reader) -> exp.Expression:
         taken = reader.take(measure.expression.tree)
+        self.readings[measure.name] = taken.readings
         refuse_totals(taken, self.names, self.describe)
         probe = probe_of(taken)
         check_kinds(probe, self.names.schema, self.names.text)

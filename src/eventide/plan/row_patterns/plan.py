@@ -12,7 +12,7 @@ from eventide.match.row_pattern.kernel import SKIP_PAST_LAST, SKIP_TO_FIRST, SKI
 from eventide.match.row_pattern.tables import make_tables
 from eventide.pattern.row_patterns import Exclusion, RowsPerMatch, SkipTo, primary_variables, walk_rows
 from eventide.plan.row_patterns.automaton import RowAutomaton, build
-from eventide.plan.row_patterns.conditions import Definitions, RowCondition
+from eventide.plan.row_patterns.conditions import BoundDefinition, Definitions, RowCondition
 from eventide.plan.row_patterns.output import RowOutput, bind_output
 from eventide.plan.row_patterns.readings import Names
 from eventide.plan.row_patterns.watched_values import row_programs
@@ -51,6 +51,8 @@ class RowPlan:
     order: tuple[str, ...]
     """Columns of ORDER BY, as the input spells them."""
     automaton: RowAutomaton
+    definitions: tuple[BoundDefinition, ...]
+    """The conditions of DEFINE as they were bound."""
     bits: tuple[RowCondition, ...]
     values: tuple[ValueColumn, ...]
     output: RowOutput
@@ -117,6 +119,7 @@ def make_row_plan(
         partition,
         order,
         automaton,
+        tuple(definitions.bound),
         tuple(definitions.bits),
         tuple(definitions.columns),
         output,
