@@ -14,7 +14,7 @@ import pyarrow as pa
 
 import eventide as et
 from benchmarks.report import Figure, show
-from eventide.plan.plan import make_plan
+from eventide.plan.planning import make_plan
 from eventide.runtime.prepare.sequences import layout_of
 from eventide.runtime.spread.balance import Balance
 from eventide.runtime.spread.refining import match_shares, maximal_shares

@@ -17,7 +17,7 @@ from benchmarks.report import Figure
 from eventide.match.disorder.settings import ArrivalBatch
 from eventide.match.protocol import EventBatch
 from eventide.plan.matchers.disorder import make_disorder_matcher
-from eventide.plan.plan import make_plan
+from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind, StreamSchema
 from eventide.runtime.stage.stage import StageOptions, make_matcher
 

@@ -9,7 +9,7 @@ import numpy as np
 import eventide as et
 from benchmarks.report import Figure
 from eventide.match.protocol import EventBatch
-from eventide.plan.plan import make_plan
+from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind, StreamSchema
 from eventide.runtime.stage.stage import StageOptions, make_matcher
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import eventide as et
 from benchmarks.report import Figure
 from eventide.datasets import abc
-from eventide.plan.plan import make_plan
+from eventide.plan.planning import make_plan
 from eventide.runtime.spread.distribution import distribute
 
 if TYPE_CHECKING:

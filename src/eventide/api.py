@@ -10,9 +10,9 @@ from eventide.errors import BindError, EventideWarning, did_you_mean
 from eventide.explain import explain_plan, explain_rows
 from eventide.language import parse
 from eventide.language.sql.statement import parse_statement
-from eventide.plan.plan import Plan, make_plan
+from eventide.plan.planning import make_plan
 from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
-from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.methods import Growth
 from eventide.runtime import Options, Source, StreamSettings, source_of
 from eventide.runtime.spread.distribution import check_way, refuse_unsound
 from eventide.runtime.sql.engines import engine_for
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from eventide.language.sql.statement import Statement as StatementModel
     from eventide.pattern import Query as QueryModel
+    from eventide.plan.plan import Plan
 
 
 RESERVED_PREFIX = "__et_"
@@ -180,9 +181,9 @@ class Query:
         '1267650600228229401496703205375'
         """
         source, plan = self._plan(events, streams, matcher)
-        way = plan.way()
-        if way.cost is Cost.ENUMERATION and plan.explosive:
-            warnings.warn(f"count enumerates every match here, because {way.reason}.", EventideWarning, stacklevel=2)
+        method = plan.totals_method
+        if method.growth is Growth.ENUMERATION and plan.explosive:
+            warnings.warn(f"count enumerates every match here, because {method.reason}.", EventideWarning, stacklevel=2)
         return source.count(plan)
 
     def late(

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 import eventide as et
 from eventide.plan.matchers.slices import enumerated_plan
-from eventide.plan.plan import make_plan
+from eventide.plan.planning import make_plan
 from eventide.runtime.collect.matches import stage_schema
 from eventide.runtime.prepare.sequences import layout_of
 from eventide.runtime.spread.distribution import distribute

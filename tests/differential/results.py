@@ -30,7 +30,7 @@ from eventide.pattern import (
     WindowUnit,
 )
 from eventide.pattern.sequence_printing import to_ceql
-from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.methods import Growth
 from eventide.runtime.collect.ranked import chosen_stage
 from eventide_reference import group_rows, score
 from eventide_reference.sequences.output import starred_variables
@@ -191,7 +191,7 @@ def group_difference(trial: Trial, rows: list[Row]) -> str | None:
     return f"missing: {list((expected - got).elements())[:4]}\ntoo many: {list((got - expected).elements())[:4]}"
 
 
-def check_groups(rng: Random, trial: Trial, streams: int) -> Cost:
+def check_groups(rng: Random, trial: Trial, streams: int) -> Growth:
     """Compare a query with GROUP BY with the listed matches; returns the way it took."""
     rows = make_events(rng, trial, streams)
     wrong = group_difference(trial, rows)
@@ -200,11 +200,11 @@ def check_groups(rng: Random, trial: Trial, streams: int) -> Cost:
     return cost_of(trial, rows)
 
 
-def cost_of(trial: Trial, rows: list[Row]) -> Cost:
+def cost_of(trial: Trial, rows: list[Row]) -> Growth:
     """Return the way that a query takes."""
     given = events_of(trial, rows, lambda table: table)
     _, plan = et.query(trial.query)._plan(None, given, None)
-    return plan.way().cost
+    return plan.totals_method.growth
 
 
 def _smaller(trial: Trial, rows: list[Row], wrong: str) -> str:
@@ -258,7 +258,7 @@ def make_best_trial(rng: Random) -> Trial:
     return replace(trial, query=replace(query, order_by=ordering, limit=rng.choice((1, 2, 3, 5, 20))))
 
 
-def check_best(rng: Random, trial: Trial, streams: int) -> Cost:
+def check_best(rng: Random, trial: Trial, streams: int) -> Growth:
     """Compare the best matches with all matches, sorted."""
     rows = make_events(rng, trial, streams)
     query = trial.query
@@ -292,7 +292,7 @@ def _shown_identity(match: Match, shown: frozenset[str]) -> tuple[object, ...]:
     return (match.key, match.start, match.end, bound)
 
 
-def check_sample(rng: Random, trial: Trial, streams: int) -> Cost:
+def check_sample(rng: Random, trial: Trial, streams: int) -> Growth:
     """Compare a sample with all matches: it holds some of them, each once, as many as asked for, the same for the same seed."""
     rows = make_events(rng, trial, streams)
     expected = Expected(trial, rows)
@@ -315,11 +315,11 @@ def make_near(rng: Random, make: Callable[[Random], Trial]) -> Trial:
     """Return a random query of a kind whose conditions relate neighbours, so that no match is listed."""
     while True:
         trial = make(rng)
-        if cost_of(trial, make_events(rng, trial, 1)) is Cost.POLYNOMIAL:
+        if cost_of(trial, make_events(rng, trial, 1)) is Growth.POLYNOMIAL:
             return trial
 
 
-def check_sample_again(rng: Random, trial: Trial, streams: int) -> Cost:
+def check_sample_again(rng: Random, trial: Trial, streams: int) -> Growth:
     """Check a sample, and that it stays the same however the events are cut, and in whatever order the keys come."""
     rows = make_events(rng, trial, streams)
     query = replace(trial.query, sample=Sample(rng.choice((1, 3, 8)), rng.randrange(1 << 20)))

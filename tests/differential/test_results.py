@@ -20,7 +20,7 @@ from differential.results import (
     make_plain_trial,
 )
 from eventide.pattern import Consumption
-from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.methods import Growth
 from seeds import seeds
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ SHARED_STREAMS = 4
 
 
 def run_batch(
-    seed: int, queries: int, make: Callable[[Random], Trial], check: Callable[[Random, Trial, int], Cost]
-) -> Counter[Cost]:
+    seed: int, queries: int, make: Callable[[Random], Trial], check: Callable[[Random, Trial, int], Growth]
+) -> Counter[Growth]:
     """Check random queries, each on a table of several streams; returns which ways they took."""
     rng = Random(seed)
-    taken: Counter[Cost] = Counter()
+    taken: Counter[Growth] = Counter()
     for _ in range(queries):
         trial = make(rng)
         interleaved = trial.query.consumption is Consumption.ANY
@@ -53,17 +53,17 @@ def run_batch(
 def test_groups_agree_with_the_listed_matches(seed: int) -> None:
     taken = run_batch(seed, QUERIES, make_group_trial, check_groups)
     # A batch that takes one way alone would say that the generator no longer makes queries for the others.
-    assert min(taken[cost] for cost in Cost) > 0
+    assert min(taken[cost] for cost in Growth) > 0
 
 
 @pytest.mark.parametrize("seed", seeds(BATCHES, quick=2))
 def test_the_best_matches_are_the_first_of_all_matches_sorted(seed: int) -> None:
-    assert run_batch(seed, QUERIES, make_best_trial, check_best)[Cost.LINEAR] > 0
+    assert run_batch(seed, QUERIES, make_best_trial, check_best)[Growth.LINEAR] > 0
 
 
 @pytest.mark.parametrize("seed", seeds(BATCHES, quick=2))
 def test_a_sample_holds_matches_once_each_and_as_many_as_asked_for(seed: int) -> None:
-    assert run_batch(seed, QUERIES, make_plain_trial, check_sample)[Cost.LINEAR] > 0
+    assert run_batch(seed, QUERIES, make_plain_trial, check_sample)[Growth.LINEAR] > 0
 
 
 @pytest.mark.parametrize("seed", seeds(BATCHES, quick=2))

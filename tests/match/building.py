@@ -17,7 +17,7 @@ from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.runs.matcher import RunsMatcher
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
-from eventide.plan.plan import make_plan
+from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind, StreamSchema
 from eventide.runtime.prepare.sequences import (
     ARRIVAL,

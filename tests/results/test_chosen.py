@@ -15,7 +15,7 @@ import eventide as et
 from eventide.errors import EventideError, EventideWarning
 from eventide.match.totals.exact import Aggregator, EventColumns
 from eventide.match.totals.paths import Numbered
-from eventide.plan.plan import make_plan
+from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind
 from eventide.runtime.collect.ranked import drawn_numbers
 

@@ -19,9 +19,10 @@ from eventide.errors import EventideWarning, LimitError
 from eventide.match.totals import neighbour_paths, paths
 from eventide.match.totals.exact import EventColumns
 from eventide.match.totals.paths import Match, Numbered, Ranked
-from eventide.plan.plan import Plan, make_plan
+from eventide.plan.plan import Plan
+from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind
-from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.methods import Growth
 from eventide.runtime.collect.propagation import make_aggregator
 from match.test_jit_modes import elsewhere
 from results.test_chosen import chi_square
@@ -151,7 +152,7 @@ WINDOWS = ("", "WITHIN 5")
 
 def plan_of(text: str) -> Plan:
     plan = make_plan(et.query(text).model, {}, lambda trees: [Kind.INTEGER for _ in trees])
-    assert plan.way().cost is Cost.POLYNOMIAL
+    assert plan.totals_method.growth is Growth.POLYNOMIAL
     return plan
 
 

@@ -11,7 +11,7 @@ import pyarrow.compute
 import pytest
 
 import eventide as et
-from eventide.plan.plan import make_plan
+from eventide.plan.planning import make_plan
 from eventide.runtime.spread.distribution import distribute
 from spark.streaming import configured
 

@@ -13,7 +13,7 @@ from differential.queries import Trial, make_trial
 from differential.streams import Row, in_time_order
 from eventide.errors import BindError
 from eventide.pattern import WindowUnit
-from eventide.plan.matchers.choice import RECOMPUTE, RUNS, SHARED_DAG
+from eventide.plan.plan import RECOMPUTE, RUNS, SHARED_DAG
 from eventide.runtime.streams.output import CORRECTNESS
 from eventide.runtime.streams.planning.jobs import StreamOptions, reorder_reason
 from seeds import seeds

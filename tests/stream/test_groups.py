@@ -17,7 +17,7 @@ from differential.streams import EPOCH
 from eventide.errors import BindError, DataError
 from eventide.pattern import Consumption, GroupUnit, Selector
 from eventide.pattern.sequence_printing import to_ceql
-from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.methods import Growth
 from eventide.runtime.collect import group_totals
 from eventide.runtime.streams.planning.jobs import StreamOptions
 from stream.driving import Run
@@ -54,7 +54,7 @@ def last_end(trial: Trial, row: tuple[object, ...]) -> int:
     return clock if ending else clock - 1
 
 
-def check(rng: Random, trial: Trial) -> Cost | None:
+def check(rng: Random, trial: Trial) -> Growth | None:
     """Compare a stream with a table of its events and with the oracle; returns the way it took, None where it is refused."""
     together = trial.query.consumption is Consumption.ANY
     streams = 1 if not trial.by_case else SHARED_STREAMS if together else STREAMS_OF_A_TABLE
@@ -70,32 +70,32 @@ def check(rng: Random, trial: Trial) -> Cost | None:
         return None
     plan = run.plans["q"]
     expected = expected_groups(trial, arrived)
-    text = f"{to_ceql(trial.query)}\n{output}, bound {bound}, {plan.way().cost}"
+    text = f"{to_ceql(trial.query)}\n{output}, bound {bound}, {plan.totals_method.growth}"
     for piece in pieces(rng, arrived):
         run.feed(tables_of(trial, piece))
         watermark = run.counters[-1]["watermark"]
         known = Counter() if watermark is None else Counter(
-            {row: count for row, count in expected.items() if last_end(trial, row) < watermark - plan.certain_after}
+            {row: count for row, count in expected.items() if last_end(trial, row) < watermark - plan.hold}
         )
         assert produced_groups(trial, run.result("q")) == known, text
     run.advance_clock()
     assert not sum(counters["late"] for counters in run.counters)
     assert produced_groups(trial, run.result("q")) == expected, text
     assert produced_groups(trial, run_quietly(trial.query, events_of(trial, arrived, lambda table: table))) == expected, text
-    return plan.way().cost
+    return plan.totals_method.growth
 
 
-def run_batch(seed: int, queries: int) -> Counter[Cost | None]:
+def run_batch(seed: int, queries: int) -> Counter[Growth | None]:
     rng = Random(seed)
     return Counter(check(rng, make_stream_trial(rng)) for _ in range(queries))
 
 
 def test_rows_of_groups_leave_as_the_watermark_passes_and_agree_with_a_table_and_the_oracle() -> None:
-    taken: Counter[Cost | None] = Counter()
+    taken: Counter[Growth | None] = Counter()
     for seed in range(BATCHES):
         taken += run_batch(seed, QUERIES)
     # A generator that no longer makes queries for one of the ways would leave it untested.
-    assert min(taken[cost] for cost in Cost) > 0
+    assert min(taken[cost] for cost in Growth) > 0
 
 
 @pytest.mark.long

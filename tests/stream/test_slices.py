@@ -14,8 +14,8 @@ import eventide as et
 from differential.checking import Expected, Way, described, events_of, make_events
 from differential.queries import Trial, make_trial
 from eventide.errors import BindError, DataError
-from eventide.plan.matchers.choice import SHARED_DAG
 from eventide.plan.matchers.slices import why_not_sliced
+from eventide.plan.plan import SHARED_DAG
 from eventide.runtime.prepare.sequences import CLOCK
 from eventide.runtime.relational.duckdb import DIALECT
 from eventide.runtime.streams.bucket import Counters, Emitted

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from eventide.explain.kinds.sequence_states import AutomatonView, shown_variable, view_automaton
 from eventide.pattern import Strategy, Window, WindowUnit
 from eventide.pattern.sequence_printing import quote_name, to_ceql, window_to_ceql
-from eventide.plan.matchers.choice import uses_strategy
 from eventide.plan.matchers.recompute import condition_kinds
-from eventide.plan.sequences.structure import BoundAbsence
+from eventide.plan.sequences.structure import BoundAbsence, uses_strategy
 from eventide.plan.sequences.windows import most_events
-from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.methods import Growth
 from eventide.plan.totals.results import Best, Groups, describe_leaving, describe_unit
 
 if TYPE_CHECKING:
@@ -135,8 +134,7 @@ def predicate_names(plan: Plan) -> list[str]:
 
 
 def _members(plan: Plan, bit: int) -> list[Occurrence | BoundAbsence]:
-    members: list[Occurrence | BoundAbsence] = [*plan.bound.occurrences, *plan.bound.absences]
-    return [member for member in members if member.bit == bit]
+    return [member for member in plan.bound.members if member.bit == bit]
 
 
 def _event_name(member: Occurrence | BoundAbsence) -> str:
@@ -249,17 +247,18 @@ def _results(plan: Plan) -> tuple[str, ...]:
     """Say what is asked of all matches, and how it is computed."""
     if plan.results is None:
         return ()
-    way = plan.way()
-    listed = f"enumeration: {way.reason}"
+    method = plan.totals_method
+    listed = f"enumeration: {method.reason}"
     if isinstance(plan.results, Groups):
         lines = [describe_unit(plan.results)]
-        lines.append(listed if way.cost is Cost.ENUMERATION else f"{way.cost.value}: {way.reason}; no match is listed")
-        if way.cost is Cost.POLYNOMIAL:
+        propagated_as = f"{method.growth.value}: {method.reason}; no match is listed"
+        lines.append(listed if method.growth is Growth.ENUMERATION else propagated_as)
+        if method.growth is Growth.POLYNOMIAL:
             lines.append(PAIR_BY_PAIR)
         lines.append("exact: whole numbers of 64 bits where they suffice, else remainders by as many 31-bit primes as needed")
         lines.append(describe_leaving(plan.results))
         return tuple(lines)
-    propagated = way.cost is not Cost.ENUMERATION
+    propagated = method.growth is not Growth.ENUMERATION
     lines = []
     if isinstance(plan.results, Best):
         order = "largest" if plan.results.descending else "smallest"
@@ -271,8 +270,8 @@ def _results(plan: Plan) -> tuple[str, ...]:
         draw = "path sampling: matches are numbered by exact path counts, drawn by number, walked back; no other match is listed"
         lines.append(draw if propagated else f"{listed}; the lowest random ranks are kept")
     if propagated:
-        lines.append(f"{way.cost.value}: {way.reason}")
-    if way.cost is Cost.POLYNOMIAL:
+        lines.append(f"{method.growth.value}: {method.reason}")
+    if method.growth is Growth.POLYNOMIAL:
         lines.append(PAIR_BY_PAIR)
     return tuple(lines)
 

@@ -19,7 +19,7 @@ FORMATS = {"text": to_text, "mermaid": to_mermaid, "dot": to_dot}
 def explain_plan(plan: Plan, format: str, physical: str | None = None) -> str:  # noqa: A002 - the word users type
     """Return a plan as text, or its automaton as a mermaid or dot diagram; `physical` is the relational engine's own plan.
 
-    >>> from eventide.plan.plan import make_plan
+    >>> from eventide.plan.planning import make_plan
     >>> from eventide.language import parse
     >>> plan = make_plan(parse("SELECT * WHERE A ; B"), {}, lambda trees: [])
     >>> print(explain_plan(plan, "dot").splitlines()[0])

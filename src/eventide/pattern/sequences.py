@@ -158,6 +158,11 @@ class WindowUnit(Enum):
     TIME_UNITS = "time units"
     ATTRIBUTE = "attribute"
 
+    @property
+    def timed(self) -> bool:
+        """Whether the window is a length of time."""
+        return self in (WindowUnit.DURATION, WindowUnit.TIME_UNITS)
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -247,6 +252,16 @@ class Query:
     sample: Sample | None = None
     text: str = field(default="", compare=False, repr=False)
     language: str = field(default="builder", compare=False)
+
+    @property
+    def consumes(self) -> bool:
+        """Whether a match takes its events away from later ones."""
+        return self.consumption is not Consumption.NONE
+
+    @property
+    def compares_matches(self) -> bool:
+        """Whether the selector compares the matches that end at one event."""
+        return self.selector not in (Selector.ALL, Selector.STRICT)
 
 
 def children(pattern: Pattern) -> tuple[Pattern, ...]:

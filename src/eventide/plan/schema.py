@@ -7,7 +7,12 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sqlglot import exp
+
+    KindsOf = Callable[[Sequence[exp.Expression]], list["Kind"]]
+    """What kinds the values of expressions over one event have; the relational engine knows."""
 
 
 class Kind(Enum):

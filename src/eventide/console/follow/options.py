@@ -118,7 +118,7 @@ def end_marker(query: QueryModel, lateness: str | None, kind: pa.DataType, time_
             # One that is wrong is refused with the query.
             allowed = parse_window(lateness)
             waited.append(_in_units(allowed.unit, allowed.size, scale))
-    if query.window is not None and query.window.unit in (WindowUnit.DURATION, WindowUnit.TIME_UNITS):
+    if query.window is not None and query.window.unit.timed:
         # Ordered output waits for the window once more.
         waited.append(2 * _in_units(query.window.unit, query.window.size, scale))
     distance = sum(waited) + max(1, A_SECOND // scale if not numbers or time_unit else 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eventide.match.disorder.matcher import DisorderMatcher
 from eventide.match.disorder.settings import DisorderSettings, ForbiddenEvent
-from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
+from eventide.pattern import Selector, Strategy
 from eventide.plan.sequences.structure import BoundGap, Chain, Loop, Node, One
 
 if TYPE_CHECKING:
@@ -76,13 +76,13 @@ def _shape_or_reason(plan: Plan) -> DisorderShape | str:
     query, window = plan.query, plan.window
     if query.selector is not Selector.ALL:
         return f"the selector {query.selector.name} compares all matches that end at one event"
-    if query.consumption is not Consumption.NONE:
+    if plan.consumes:
         return "CONSUME BY depends on the order in which matches are found"
     if query.limit is not None:
         return "LIMIT keeps the matches that end first"
     if window is None:
         return "without WITHIN no event could ever be forgotten"
-    if window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS) or window.slide is not None:
+    if not plan.timed or window.slide is not None:
         return "the window is not a plain length of time"
     try:
         steps, gaps = _steps(plan.root)
@@ -90,8 +90,7 @@ def _shape_or_reason(plan: Plan) -> DisorderShape | str:
         return f"the pattern holds {part}, it is no sequence of single events"
     if len(steps) > MOST_STEPS:
         return f"the sequence has more than {MOST_STEPS} steps"
-    occurrences = plan.bound.occurrences
-    if any(not plan.output.kept & frozenset(occurrences[step].variables) for step in steps[1:-1]):
+    if plan.forgets.intersection(steps[1:-1]):
         return "the result forgets a step, so matches that differ there only would have to be remembered to report them once"
     return DisorderShape(steps, tuple(_forbidden(plan, gaps)), int(window.size))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from eventide.pattern import Strategy
-from eventide.plan.sequences.structure import BoundGap, Chain, Choice, Loop, Mix, Node, One
+from eventide.plan.sequences.structure import Alternatives, BoundGap, Chain, Loop, Mix, Node, One
 
 MOST_SEQUENCES = 16
 """Each sequence is searched by itself, and their number doubles with every part that may be missing."""
@@ -56,7 +56,7 @@ def _ways(node: Node) -> list[PartSequence]:
             raise NoSequences("a loop of several steps")
         case Chain():
             ways = _ways_along(node)
-        case Choice(parts=parts):
+        case Alternatives(parts=parts):
             ways = [way for part in parts for way in _ways(part)]
         case Mix():
             raise NoSequences("AND")

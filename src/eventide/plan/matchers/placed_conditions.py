@@ -21,8 +21,8 @@ from eventide.plan.expressions.references import ALL_EVENTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from eventide.plan.compiled import CompiledQuery
     from eventide.plan.matchers.part_sequences import PartSequence
-    from eventide.plan.plan import Plan
     from eventide.plan.sequences.conditions import Compiled
 
 INDEX = "index"
@@ -60,7 +60,7 @@ class PlacedConditions:
     holds. `impossible` says that some condition never does: it compares an event with the first or last of no events.
     """
 
-    def __init__(self, plan: Plan, parts: PartSequence) -> None:
+    def __init__(self, plan: CompiledQuery, parts: PartSequence) -> None:
         self._names = plan.variables
         self._last = len(parts) - 1
         self._steps: dict[str, list[int]] = {ALL_EVENTS: list(range(len(parts)))}

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.recompute.shape import RecomputeShape, Step
-from eventide.pattern import Consumption, Selector, WindowUnit
-from eventide.plan.matchers.choice import RECOMPUTE, SHARED_DAG, Choice
+from eventide.pattern import Selector, WindowUnit
 from eventide.plan.matchers.part_sequences import NoSequences, PartSequence, sequences_of
 from eventide.plan.matchers.placed_conditions import RESIDUAL, PlacedConditions
+from eventide.plan.plan import RECOMPUTE, SHARED_DAG, MatcherChoice
 
 if TYPE_CHECKING:
     from eventide.match.protocol import MatcherSettings
+    from eventide.plan.compiled import CompiledQuery
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.automaton import Automaton
 
@@ -45,7 +46,7 @@ class _Searched:
         return bool({*self.placed.kinds} - {RESIDUAL, None})
 
 
-def recompute_reason(plan: Plan) -> str | None:
+def recompute_reason(plan: CompiledQuery) -> str | None:
     """Return why recomputation cannot run a query, or None where it can."""
     sequences = _sequences_or_reason(plan)
     return sequences if isinstance(sequences, str) else None
@@ -61,13 +62,13 @@ def condition_kinds(plan: Plan) -> tuple[str, ...]:
     return tuple(" or ".join(known) or VACUOUS for known in kinds)
 
 
-def preferred_choice(plan: Plan) -> Choice:
-    """Return the choice of a plan that was left to the planner: recomputation where loops with conditions would explode."""
+def preferred_choice(plan: CompiledQuery, enumerated: MatcherChoice) -> MatcherChoice:
+    """Return the choice that was left to the planner: recomputation where loops with conditions would explode."""
     if recompute_reason(plan) is not None or plan.query.step_window is not None:
-        return plan.choice
+        return enumerated
     searched = _searched(plan)
     if not any(sequence.looped and sequence.pruned for sequence in searched) or not _all_shown(plan, searched):
-        return plan.choice
+        return enumerated
     reason = _REASON
     if len(searched) > 1:
         reason += f"; {len(searched)} sequences are searched, one for each choice of the parts that a match may have"
@@ -75,10 +76,10 @@ def preferred_choice(plan: Plan) -> Choice:
     if window is not None and window.unit is WindowUnit.EVENTS:
         # WITHIN n events reaches over n + 1 of them.
         if window.size + 1 < SMALL_WINDOW:
-            return replace(plan.choice, reason=f"{plan.choice.reason}; the window is too small for recomputation to pay")
-        return Choice(RECOMPUTE, reason)
+            return replace(enumerated, reason=f"{enumerated.reason}; the window is too small for recomputation to pay")
+        return MatcherChoice(RECOMPUTE, reason)
     small = f"where the first events of a table show less than {SMALL_WINDOW} in a window, the {SHARED_DAG} takes over"
-    return Choice(RECOMPUTE, f"{reason}; {small}", fallback=SHARED_DAG)
+    return MatcherChoice(RECOMPUTE, f"{reason}; {small}", fallback=SHARED_DAG)
 
 
 def make_recompute_matcher(plan: Plan, settings: MatcherSettings, automaton: Automaton) -> RecomputeMatcher:
@@ -104,7 +105,7 @@ def _shape(plan: Plan, searched: _Searched, automaton: Automaton) -> RecomputeSh
     return RecomputeShape(steps, tuple(placed.relations), tuple(placed.chains), tuple(placed.residuals))
 
 
-def _all_shown(plan: Plan, searched: list[_Searched]) -> bool:
+def _all_shown(plan: CompiledQuery, searched: list[_Searched]) -> bool:
     """Return whether the result tells all steps and all sequences apart, so that no two matches show the same."""
     shown = [
         [plan.output.kept & frozenset(plan.bound.occurrences[part.occurrence].variables) for part in sequence.parts]
@@ -116,7 +117,7 @@ def _all_shown(plan: Plan, searched: list[_Searched]) -> bool:
     return steps_apart and len(sequences) == len(shown)
 
 
-def _searched(plan: Plan) -> list[_Searched]:
+def _searched(plan: CompiledQuery) -> list[_Searched]:
     """Return the sequences that can match."""
     sequences = _sequences_or_reason(plan)
     assert not isinstance(sequences, str), sequences
@@ -124,11 +125,11 @@ def _searched(plan: Plan) -> list[_Searched]:
     return [sequence for sequence in searched if not sequence.placed.impossible]
 
 
-def _sequences_or_reason(plan: Plan) -> tuple[PartSequence, ...] | str:
+def _sequences_or_reason(plan: CompiledQuery) -> tuple[PartSequence, ...] | str:
     query = plan.query
     if query.selector is not Selector.ALL:
         return f"the selector {query.selector.name} compares matches with each other"
-    if query.consumption is not Consumption.NONE:
+    if plan.consumes:
         return "CONSUME BY forgets events that matches have taken"
     if plan.trailing:
         return "with NOT at the end, later events decide which matches hold"

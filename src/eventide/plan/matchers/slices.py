@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eventide.pattern import Consumption, Selector, Strategy
-from eventide.plan.matchers.choice import SHARED_DAG, Choice
+from eventide.pattern import Selector, Strategy
+from eventide.plan.plan import SHARED_DAG, MatcherChoice, plan_of
 from eventide.plan.sequences.structure import Chain, Loop, Node, One
 
 if TYPE_CHECKING:
@@ -17,9 +16,9 @@ def why_not_sliced(plan: Plan) -> str | None:
     """Return why the matches of a plan cannot be found apart from each other, or None."""
     if plan.results is not None:
         return "the result is taken from all matches together"
-    if plan.query.selector not in (Selector.ALL, Selector.STRICT):
+    if plan.compares_matches:
         return f"{plan.query.selector.name} compares matches with each other"
-    if plan.query.consumption is not Consumption.NONE:
+    if plan.consumes:
         return "CONSUME BY lets a match decide about others"
     if plan.query.limit is not None:
         return "LIMIT counts over all matches"
@@ -34,7 +33,7 @@ def enumerated_plan(plan: Plan) -> Plan:
     """Return the plan as the shared DAG runs it, whose paths can be counted and cut; recomputation slices by ends alone."""
     if not plan.choice.recomputes:
         return plan
-    return replace(plan, choice=Choice(SHARED_DAG, "the paths of the shared DAG are shared out", disorder=False))
+    return plan_of(plan, MatcherChoice(SHARED_DAG, "the paths of the shared DAG are shared out", disorder=False))
 
 
 def why_not_maximal(plan: Plan) -> str | None:
@@ -52,7 +51,7 @@ def why_not_maximal(plan: Plan) -> str | None:
     types = [plan.bound.occurrences[occurrence].type for occurrence, _ in steps]
     if None in types or len(set(types)) < len(types):
         return "an event type occurs twice, so a part with one of its events is no match"
-    labels = plan.occurrence_labels()
+    labels = plan.occurrence_labels
     if len({labels[occurrence] for occurrence, _ in steps} - {()}) < len(steps):
         return "the result does not tell all steps apart"
     return None

@@ -1,10 +1,25 @@
-"""Rewrite rules over bound queries, in the order in which they are applied."""
+"""Rewrite rules: pure functions from a bound query to a bound query, in the order in which they are applied."""
 
 from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
 
 from eventide.plan.rewrite.partition_by_equality import partition_by_equality
 from eventide.plan.rewrite.window_between_steps import window_between_steps
 
-RULES = (partition_by_equality, window_between_steps)
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
-__all__ = ["RULES", "partition_by_equality", "window_between_steps"]
+    from eventide.plan.sequences.bound_query import BoundQuery
+
+    Rule = Callable[[BoundQuery], BoundQuery]
+
+RULES: tuple[Rule, ...] = (partition_by_equality, window_between_steps)
+
+__all__ = ["RULES", "partition_by_equality", "rewrite", "window_between_steps"]
+
+
+def rewrite(bound: BoundQuery, rules: Iterable[Rule] = RULES) -> BoundQuery:
+    """Apply rules one after the other."""
+    return reduce(lambda query, rule: rule(query), rules, bound)

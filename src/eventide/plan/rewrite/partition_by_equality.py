@@ -9,46 +9,66 @@ PARTITION BY keep their equalities: they have a partition of the events without 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
-from eventide.plan.matchers.choice import uses_strategy
+from eventide.pattern import Selector, Strategy
 from eventide.plan.schema import Kind
-from eventide.plan.sequences.structure import Chain, Choice, Loop, Mix, Node, One, nullable, repeatable
+from eventide.plan.sequences.structure import (
+    Alternatives,
+    Chain,
+    Loop,
+    Mix,
+    Node,
+    One,
+    nullable,
+    repeatable,
+    uses_strategy,
+)
 
 if TYPE_CHECKING:
     from eventide.pattern import Query
     from eventide.plan.schema import StreamSchema
     from eventide.plan.sequences.binding import BoundPattern
+    from eventide.plan.sequences.bound_query import BoundQuery
+    from eventide.plan.sequences.structure import BoundAbsence
 
 KEY_KINDS = (Kind.INTEGER, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.BOOLEAN)
 
 
-def partition_by_equality(query: Query, bound: BoundPattern, schema: StreamSchema | None) -> list[str]:
-    """Return the columns that may be partition keys, and take the equalities they make true out of the conditions."""
-    if schema is None or not _sound_for(query, bound.root) or len(bound.occurrences) < 2:
-        return []
+def partition_by_equality(bound: BoundQuery) -> BoundQuery:
+    """Return the query with the columns that may be partition keys, and without the equalities that they make true."""
+    schema, pattern = bound.schema, bound.pattern
+    if schema is None or not _sound_for(bound.query, pattern.root) or len(pattern.occurrences) < 2:
+        return bound
     keys = []
-    given = {schema.resolve(name.text) for name in query.partition_by}
     attributes = dict.fromkeys(
-        attribute for condition in bound.conditions if (attribute := _equality(condition.tree, schema)) is not None
+        attribute for condition in pattern.conditions if (attribute := _equality(condition.tree, schema)) is not None
     )
     for attribute in attributes:
-        if attribute not in given and schema.columns[attribute] in KEY_KINDS and _ties_all(bound, attribute, schema):
-            bound.conditions[:] = [c for c in bound.conditions if c.scope or _equality(c.tree, schema) != attribute]
-            for absence in bound.absences:
-                absence.tied = True
-                absence.correlated[:] = [tree for tree in absence.correlated if _equality(tree, schema) != attribute]
+        if attribute not in bound.keys and schema.columns[attribute] in KEY_KINDS and _ties_all(pattern, attribute, schema):
+            pattern = _without(pattern, attribute, schema)
             keys.append(attribute)
-    return keys
+    return replace(bound, pattern=pattern, derived_keys=(*bound.derived_keys, *keys)) if keys else bound
+
+
+def _without(pattern: BoundPattern, attribute: str, schema: StreamSchema) -> BoundPattern:
+    """Return a pattern without the equalities that a key makes true."""
+
+    def tied(absence: BoundAbsence) -> BoundAbsence:
+        left = tuple(tree for tree in absence.correlated if _equality(tree, schema) != attribute)
+        return replace(absence, tied=True, correlated=left)
+
+    conditions = tuple(c for c in pattern.conditions if c.scope or _equality(c.tree, schema) != attribute)
+    return replace(pattern, conditions=conditions, absences=tuple(map(tied, pattern.absences)))
 
 
 def _sound_for(query: Query, root: Node) -> bool:
-    if query.consumption is not Consumption.NONE or query.selector is Selector.STRICT:
+    if query.consumes or query.selector is Selector.STRICT:
         return False
-    if query.window is not None and query.window.unit in (WindowUnit.EVENTS, WindowUnit.ATTRIBUTE):
+    if query.window is not None and not query.window.unit.timed:
         return False
     return _rules_allow(root)
 
@@ -57,7 +77,7 @@ def _rules_allow(node: Node) -> bool:
     match node:
         case One():
             return True
-        case Choice():
+        case Alternatives():
             return False
         case Chain(parts=parts, gaps=gaps):
             plain = all(gap.strategy is not Strategy.STRICT for gap in gaps)
@@ -76,7 +96,7 @@ def _mixes(node: Node) -> bool:
             return True
         case Loop(part=part):
             return _mixes(part)
-        case Chain(parts=parts) | Choice(parts=parts):
+        case Chain(parts=parts) | Alternatives(parts=parts):
             return any(_mixes(part) for part in parts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -24,10 +24,10 @@ from eventide.pattern import (
 )
 from eventide.plan.expressions.references import ALL_EVENTS, Reference, conjuncts, references, span_of
 from eventide.plan.sequences.structure import (
+    Alternatives,
     BoundAbsence,
     BoundGap,
     Chain,
-    Choice,
     Loop,
     Mix,
     Node,
@@ -42,27 +42,32 @@ if TYPE_CHECKING:
     from eventide.pattern import Query
 
 
-@dataclass
+@dataclass(frozen=True)
 class Correlated:
     """A condition over several events: its tree, what it reads, and the scope variable that must have an event."""
 
     tree: exp.Expression
-    references: list[Reference]
+    references: tuple[Reference, ...]
     scope: str | None
     source: str
 
 
-@dataclass
+@dataclass(frozen=True)
 class BoundPattern:
     """A pattern whose names are resolved. `variables` are those of the result, in the order they were written."""
 
     root: Node
-    occurrences: list[Occurrence]
-    absences: list[BoundAbsence]
+    occurrences: tuple[Occurrence, ...]
+    absences: tuple[BoundAbsence, ...]
     leading: tuple[int, ...]
     trailing: tuple[int, ...]
-    conditions: list[Correlated]
-    variables: list[str] = field(default_factory=list)
+    conditions: tuple[Correlated, ...]
+    variables: tuple[str, ...]
+
+    @property
+    def members(self) -> tuple[Occurrence | BoundAbsence, ...]:
+        """All that has a predicate: what takes events, and what forbids them."""
+        return (*self.occurrences, *self.absences)
 
 
 def bind_pattern(query: Query) -> BoundPattern:
@@ -79,7 +84,7 @@ class _PatternBinder:
         self.named: dict[str, None] = {}
         self.directly_named: set[int] = set()
         self.scopes = 0
-        self._pending: list[tuple[BoundAbsence, Absence]] = []
+        self._pending: list[Absence] = []
         self._elsewhere: set[str] = set()
 
     def bind(self, query: Query) -> BoundPattern:
@@ -118,36 +123,40 @@ class _PatternBinder:
         }
         return BoundPattern(
             root,
-            self.occurrences,
-            self.absences,
+            tuple(self.occurrences),
+            tuple(self.absences),
             leading,
             trailing,
-            self.conditions,
+            tuple(self.conditions),
             self._result_variables(unnamed),
         )
 
-    def _result_variables(self, unnamed: set[str]) -> list[str]:
+    def _result_variables(self, unnamed: set[str]) -> tuple[str, ...]:
         ordered: dict[str, None] = {}
         for occurrence in self.occurrences:
             for variable in occurrence.variables:
                 if variable in self.named or variable in unnamed:
                     ordered.setdefault(variable)
-        return list(ordered)
+        return tuple(ordered)
+
+    def _name(self, index: int, *variables: str) -> None:
+        """Let more variables take the events of an occurrence."""
+        occurrence = self.occurrences[index]
+        self.occurrences[index] = replace(occurrence, variables=tuple(dict.fromkeys((*occurrence.variables, *variables))))
 
     def _node(self, pattern: Pattern, *, in_loop: bool) -> Node:
         match pattern:
             case Event(type=type_name, stream=stream, span=span):
                 # An event of any type needs some variable for the automaton to tell taking it from skipping it.
-                variables = [type_name if type_name is not None else "@event"]
+                variables = (type_name if type_name is not None else "@event",)
                 occurrence = Occurrence(len(self.occurrences), type_name, stream, variables, span=span)
                 self.occurrences.append(occurrence)
                 return One(occurrence.index)
             case Named(pattern=inner, variable=variable):
                 first = len(self.occurrences)
                 node = self._node(inner, in_loop=in_loop)
-                for occurrence in self.occurrences[first:]:
-                    if variable not in occurrence.variables:
-                        occurrence.variables.append(variable)
+                for index in range(first, len(self.occurrences)):
+                    self._name(index, variable)
                 self.named.setdefault(variable)
                 if isinstance(_without_loops(inner), Event):
                     self.directly_named.update(range(first, len(self.occurrences)))
@@ -169,7 +178,7 @@ class _PatternBinder:
                 nodes = tuple(self._node(part, in_loop=in_loop) for part in parts)
                 return Chain(nodes, tuple(self._gap(gap) for gap in gaps))
             case Either(parts=parts):
-                return Choice(tuple(self._node(part, in_loop=in_loop) for part in parts))
+                return Alternatives(tuple(self._node(part, in_loop=in_loop) for part in parts))
             case Both(parts=parts, strategy=strategy):
                 return Mix(tuple(self._node(part, in_loop=in_loop) for part in parts), strategy)
             case Repeat(pattern=inner, minimum=minimum, maximum=maximum, strategy=strategy):
@@ -183,17 +192,20 @@ class _PatternBinder:
         variable = absence.variable or absence.event.type or "event"
         bound = BoundAbsence(len(self.absences), absence.event.type, absence.event.stream, variable, span=absence.span)
         self.absences.append(bound)
-        self._pending.append((bound, absence))
+        self._pending.append(absence)
         return bound.index
 
     def _bind_absences(self) -> None:
         known = {variable for occurrence in self.occurrences for variable in occurrence.variables}
-        for bound, absence in self._pending:
+        for index, absence in enumerate(self._pending):
             if absence.condition is None:
                 continue
+            bound = self.absences[index]
+            own = own_names(bound, known)
+            alone: list[exp.Expression] = []
+            correlated: list[exp.Expression] = []
             for part in conjuncts(absence.condition.tree):
                 read = references(part, self.text)
-                own = own_names(bound, known)
                 for reference in read:
                     if reference.variable not in own and reference.variable not in known and reference.variable != ALL_EVENTS:
                         raise self._unknown_variable(reference, known | {bound.variable})
@@ -205,10 +217,8 @@ class _PatternBinder:
                             span=span_of(reference.node),
                             hint=f"Use an attribute, such as {bound.variable}.attribute.",
                         )
-                if all(reference.variable in own for reference in read):
-                    bound.conditions.append(part)
-                else:
-                    bound.correlated.append(part)
+                (alone if all(reference.variable in own for reference in read) else correlated).append(part)
+            self.absences[index] = replace(bound, conditions=tuple(alone), correlated=tuple(correlated))
 
     def _mark_operands(self, node: Node, operand: Node | None) -> None:
         """Give the events of an operand of AND a variable of their own where a checked NOT looks back to the last of them."""
@@ -225,27 +235,26 @@ class _PatternBinder:
             case Chain(gaps=gaps) if operand is not None:
                 marker = f"@operand{min(occurrences_in(operand))}.{max(occurrences_in(operand))}"
                 for index in (index for gap in gaps for index in gap.checked):
-                    self.absences[index].operand = marker
+                    self.absences[index] = replace(self.absences[index], operand=marker)
                     for number in occurrences_in(operand):
-                        if marker not in self.occurrences[number].variables:
-                            self.occurrences[number].variables.append(marker)
+                        self._name(number, marker)
             case _:
                 pass
         for part in node.parts:
             self._mark_operands(part, operand)
 
     def _filter(self, condition: Expression, inside: range, *, in_loop: bool, whole: bool) -> None:
-        members = [self.occurrences[index] for index in inside]
-        known = {variable for occurrence in members for variable in occurrence.variables}
+        known = {variable for index in inside for variable in self.occurrences[index].variables}
         for part in conjuncts(condition.tree):
             read = references(part, self.text)
             self._check_known(part, read, known, condition.span)
             variables = {reference.variable for reference in read}
             if len(variables) == 1 and all(reference.kind == "bare" for reference in read):
                 variable = variables.pop()
-                for occurrence in members:
+                for index in inside:
+                    occurrence = self.occurrences[index]
                     if variable in occurrence.variables:
-                        occurrence.conditions.append(part)
+                        self.occurrences[index] = replace(occurrence, conditions=(*occurrence.conditions, part))
                 continue
             if in_loop:
                 raise BindError(
@@ -256,20 +265,20 @@ class _PatternBinder:
                     hint="Write the condition in a FILTER outside the repeated group.",
                 )
             if whole:
-                self.conditions.append(Correlated(part, read, None, part.sql(dialect="spark")))
+                self.conditions.append(Correlated(part, tuple(read), None, part.sql(dialect="spark")))
             else:
-                self._scoped(part, members)
+                self._scoped(part, inside)
 
-    def _scoped(self, part: exp.Expression, members: list[Occurrence]) -> None:
+    def _scoped(self, part: exp.Expression, inside: range) -> None:
         """Judge a nested condition on the events of its own sub-pattern: give them variables of their own."""
         scope = f"@{self.scopes}"
         self.scopes += 1
         source = part.sql(dialect="spark")
         part = part.copy()
         used = {reference.variable for reference in references(part, self.text)} - {ALL_EVENTS}
-        for occurrence in members:
-            occurrence.variables.extend(f"{variable}{scope}" for variable in used if variable in occurrence.variables)
-            occurrence.variables.append(scope)
+        for index in inside:
+            own = [f"{variable}{scope}" for variable in sorted(used) if variable in self.occurrences[index].variables]
+            self._name(index, *own, scope)
         for column in list(part.find_all(exp.Column)):
             if column.table:
                 column.set("table", exp.to_identifier(f"{column.table}{scope}", quoted=True))
@@ -278,7 +287,7 @@ class _PatternBinder:
         for count in list(part.find_all(exp.Count)):
             if isinstance(count.this, exp.Star):
                 count.set("this", exp.column(exp.to_identifier(scope, quoted=True)))
-        self.conditions.append(Correlated(part, references(part, self.text), scope, source))
+        self.conditions.append(Correlated(part, tuple(references(part, self.text)), scope, source))
 
     def _check_known(self, part: exp.Expression, read: list[Reference], known: set[str], span: Span | None) -> None:
         for reference in read:
@@ -354,8 +363,8 @@ def _split_absences(node: Node, checked: set[int]) -> Node:
                     for gap in gaps
                 ),
             )
-        case Choice(parts=parts):
-            return Choice(tuple(_split_absences(part, checked) for part in parts))
+        case Alternatives(parts=parts):
+            return Alternatives(tuple(_split_absences(part, checked) for part in parts))
         case Mix(parts=parts, strategy=strategy):
             return Mix(tuple(_split_absences(part, checked) for part in parts), strategy)
         case Loop(part=part, minimum=minimum, maximum=maximum, strategy=strategy):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -49,12 +49,6 @@ class Slot:
     variable: str | None = None
     payload: int | None = None
 
-    @property
-    def stage_name(self) -> str:
-        """A readable name, used in plans."""
-        return f"{self.kind.value}({self.variable or ''}{'' if self.payload is None else f' p{self.payload}'})"
-
-
 @dataclass(frozen=True)
 class OutputColumn:
     """A column of the result: its name and the expression over slots s0, s1, ... that finishes it."""
@@ -63,19 +57,20 @@ class OutputColumn:
     tree: exp.Expression
 
 
-@dataclass
+@dataclass(frozen=True)
 class OutputPlan:
     """Everything between matches and result columns. `payload` are expressions over one event, computed in Prepare.
 
     `refine` are conditions over slots that Finish applies (conditions no kernel knows).
     """
 
-    slots: list[Slot] = field(default_factory=list)
-    columns: list[OutputColumn] = field(default_factory=list)
-    payload: list[exp.Expression] = field(default_factory=list)
+    slots: tuple[Slot, ...]
+    columns: tuple[OutputColumn, ...]
+    payload: tuple[exp.Expression, ...]
     event_fields: tuple[str, ...] = ()
-    refine: list[exp.Expression] = field(default_factory=list)
+    refine: tuple[exp.Expression, ...] = ()
     kept: frozenset[str] = frozenset()
+    """Variables that the result shows: matches that differ in others only are one."""
     needs: frozenset[str] = frozenset()
     """Variables that must be told apart to fill the slots."""
 
@@ -93,21 +88,37 @@ class OutputBinder:
         self.text = query.text or None
         self.bound = bound
         self.schema = schema
-        self.plan = OutputPlan()
         self._slots: dict[Slot, int] = {}
         self._payload: dict[str, int] = {}
+        self._payload_trees: list[exp.Expression] = []
+        self._columns: list[OutputColumn] = []
+        self._event_fields: tuple[str, ...] = ()
+        self._refine: list[exp.Expression] = []
+        self._kept: frozenset[str] = frozenset()
+        self._needs: frozenset[str] = frozenset()
         self._refined: set[str] = set()
         self._known = {v for occurrence in bound.occurrences for v in occurrence.variables if "@" not in v}
         self._keys = {name.text.lower(): number for number, name in enumerate(query.partition_by)}
 
-    def bind(self) -> OutputPlan:
-        """Return the plan of the result."""
+    def bind(self) -> None:
+        """Bind the SELECT list."""
         if self.query.output is None:
             self._bind_star()
         else:
             self._bind_items(self.query.output)
             self._refuse_forgotten()
-        return self.plan
+
+    def output(self) -> OutputPlan:
+        """Return what has been bound."""
+        return OutputPlan(
+            tuple(self._slots),
+            tuple(self._columns),
+            tuple(self._payload_trees),
+            self._event_fields,
+            tuple(self._refine),
+            self._kept,
+            self._needs,
+        )
 
     def _bind_star(self) -> None:
         for number, name in enumerate(self.query.partition_by):
@@ -116,8 +127,8 @@ class OutputBinder:
         self._column(MATCH_END, self._time(SlotKind.END))
         for variable in self.bound.variables:
             self._column(variable, slot_column(self._events(variable)))
-        self.plan.kept = frozenset(self.bound.variables)
-        self.plan.needs |= self.plan.kept
+        self._kept = frozenset(self.bound.variables)
+        self._needs |= self._kept
 
     def _bind_items(self, items: tuple[OutputItem, ...]) -> None:
         kept: set[str] = set()
@@ -140,7 +151,7 @@ class OutputBinder:
                 pass
             elif item.alias is None:
                 name = _qualified_name(item.expression.tree, number)
-            if any(name.lower() == column.name.lower() for column in self.plan.columns):
+            if any(name.lower() == column.name.lower() for column in self._columns):
                 raise BindError(
                     "DUPLICATE_COLUMN",
                     f"Two columns of the result are called {name}.",
@@ -149,8 +160,8 @@ class OutputBinder:
                     hint=f"Name one of them: ... AS other_{name}.",
                 )
             self._column(name, tree)
-        self.plan.kept = frozenset(kept)
-        self.plan.needs |= frozenset(kept)
+        self._kept = frozenset(kept)
+        self._needs |= frozenset(kept)
 
     def refine(self, tree: exp.Expression, single: set[str]) -> None:
         """Add a condition that Finish applies to found matches; it is void where one of its `single` variables has no event."""
@@ -158,8 +169,8 @@ class OutputBinder:
         for variable in sorted(single):
             missing = exp.EQ(this=slot_column(self._slot(Slot(SlotKind.COUNT, variable))), expression=exp.Literal.number(0))
             replaced = exp.Or(this=missing, expression=exp.Paren(this=replaced))
-        self.plan.refine.append(replaced)
-        self.plan.needs |= variables
+        self._refine.append(replaced)
+        self._needs |= variables
         self._refined |= variables
 
     def score_column(self, tree: exp.Expression) -> tuple[str, int | None]:
@@ -190,8 +201,8 @@ class OutputBinder:
         """Let these variables tell matches apart as if SELECT named them."""
         if ALL_EVENTS in variables:
             variables = (variables - {ALL_EVENTS}) | set(self.bound.variables)
-        self.plan.kept |= variables
-        self.plan.needs |= variables
+        self._kept |= variables
+        self._needs |= variables
 
     def _bare(self, tree: exp.Expression) -> Reference:
         variable = only_bare(tree)
@@ -203,7 +214,7 @@ class OutputBinder:
 
     def _refuse_forgotten(self) -> None:
         """Matches that became equal are one before Finish, so it could not tell which of them the condition kept."""
-        forgotten = sorted(self._refined - self.plan.kept - {ALL_EVENTS})
+        forgotten = sorted(self._refined - self._kept - {ALL_EVENTS})
         if forgotten:
             raise BindError(
                 "OPAQUE_CONDITION",
@@ -325,9 +336,9 @@ class OutputBinder:
             )
 
     def _events(self, variable: str) -> int:
-        if self.schema is not None and not self.plan.event_fields:
-            self.plan.event_fields = tuple(self.schema.columns)
-            for name in self.plan.event_fields:
+        if self.schema is not None and not self._event_fields:
+            self._event_fields = tuple(self.schema.columns)
+            for name in self._event_fields:
                 self._raw_payload(name)
         return self._slot(Slot(SlotKind.EVENTS, variable))
 
@@ -344,18 +355,15 @@ class OutputBinder:
     def _payload_number(self, tree: exp.Expression) -> int:
         sql = tree.sql(dialect="spark")
         if sql not in self._payload:
-            self._payload[sql] = len(self.plan.payload)
-            self.plan.payload.append(tree)
+            self._payload[sql] = len(self._payload_trees)
+            self._payload_trees.append(tree)
         return self._payload[sql]
 
     def _slot(self, slot: Slot) -> int:
-        if slot not in self._slots:
-            self._slots[slot] = len(self.plan.slots)
-            self.plan.slots.append(slot)
-        return self._slots[slot]
+        return self._slots.setdefault(slot, len(self._slots))
 
     def _column(self, name: str, tree: exp.Expression) -> None:
-        self.plan.columns.append(OutputColumn(name, tree))
+        self._columns.append(OutputColumn(name, tree))
 
 
 def _plain_name(tree: exp.Expression) -> str | None:

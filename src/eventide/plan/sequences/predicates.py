@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
 from eventide.plan.expressions.columns import check_kinds, require_boolean, single_event
-from eventide.plan.sequences.structure import BoundGap, Chain, Choice, Loop, Mix, Node, One
+from eventide.plan.sequences.structure import Alternatives, BoundGap, Chain, Loop, Mix, Node, One
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sqlglot import exp
 
@@ -36,12 +36,12 @@ class Predicate:
 
 def assign_predicates(
     bound: BoundPattern, schema: StreamSchema | None, streams: Mapping[str, StreamSchema], text: str | None
-) -> list[Predicate]:
-    """Give every occurrence and absence its bit and return the predicates in bit order."""
+) -> tuple[BoundPattern, tuple[Predicate, ...]]:
+    """Return the pattern with a bit for every occurrence and absence, and the predicates in bit order."""
     predicates: list[Predicate] = []
     numbers: dict[tuple[str | None, str | None, tuple[str, ...]], int] = {}
-    members: list[Occurrence | BoundAbsence] = [*bound.occurrences, *bound.absences]
-    for member in members:
+    bits: list[int] = []
+    for member in bound.members:
         _check_source(member, streams, text)
         conditions = []
         for condition in member.conditions:
@@ -55,14 +55,20 @@ def assign_predicates(
         if key not in numbers:
             numbers[key] = len(predicates)
             predicates.append(predicate)
-        member.bit = numbers[key]
+        bits.append(numbers[key])
     if len(predicates) > MAX_BITS:
         raise BindError(
             "TOO_MANY_PREDICATES",
             f"The pattern has {len(predicates)} different event predicates; {MAX_BITS} is the most there can be.",
             hint="Use one variable with OR in its condition in place of many event types.",
         )
-    return predicates
+    taking, forbidding = bits[: len(bound.occurrences)], bits[len(bound.occurrences) :]
+    numbered = replace(
+        bound,
+        occurrences=tuple(replace(one, bit=bit) for one, bit in zip(bound.occurrences, taking, strict=True)),
+        absences=tuple(replace(one, bit=bit) for one, bit in zip(bound.absences, forbidding, strict=True)),
+    )
+    return numbered, tuple(predicates)
 
 
 def _check_source(member: Occurrence | BoundAbsence, streams: Mapping[str, StreamSchema], text: str | None) -> None:
@@ -94,8 +100,7 @@ def check_untyped_streams(bound: BoundPattern, streams: Mapping[str, StreamSchem
         if schema.type is not None:
             continue
         types: dict[str, Occurrence | BoundAbsence] = {}
-        members: list[Occurrence | BoundAbsence] = [*bound.occurrences, *bound.absences]
-        for member in members:
+        for member in bound.members:
             if member.type is not None and member.stream in (None, name):
                 types.setdefault(member.type, member)
         if len(types) > 1:
@@ -109,7 +114,7 @@ def check_untyped_streams(bound: BoundPattern, streams: Mapping[str, StreamSchem
             )
 
 
-def with_bits(node: Node, absences: list[BoundAbsence], checked: Mapping[int, int]) -> Node:
+def with_bits(node: Node, absences: Sequence[BoundAbsence], checked: Mapping[int, int]) -> Node:
     """Replace the numbers of forbidden absences by their bits, and number the checked ones as kernels know them."""
     match node:
         case One():
@@ -127,7 +132,7 @@ def with_bits(node: Node, absences: list[BoundAbsence], checked: Mapping[int, in
                     for gap in gaps
                 ),
             )
-        case Choice(parts=parts) | Mix(parts=parts):
+        case Alternatives(parts=parts) | Mix(parts=parts):
             return replace(node, parts=tuple(with_bits(part, absences, checked) for part in parts))
         case Loop(part=part):
             return replace(node, part=with_bits(part, absences, checked))

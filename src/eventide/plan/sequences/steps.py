@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eventide.pattern import Strategy
-from eventide.plan.sequences.structure import BoundGap, Chain, Choice, Loop, Mix, Node, One, nullable
+from eventide.plan.sequences.structure import Alternatives, BoundGap, Chain, Loop, Mix, Node, One, nullable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ class StepMachine:
         match node:
             case One():
                 inner: tuple[int, ...] = ()
-            case Chain(parts=parts) | Mix(parts=parts) | Choice(parts=parts):
+            case Chain(parts=parts) | Mix(parts=parts) | Alternatives(parts=parts):
                 inner = tuple(self._register(part) for part in parts)
             case Loop(part=part):
                 inner = (self._register(part),)
@@ -181,7 +181,7 @@ class StepMachine:
                         yield Move(move.occurrence, None, move.checked, self._in_chain(number, position, move.target))
                     if not self._nullable[child]:
                         break
-            case Choice():
+            case Alternatives():
                 for child in children:
                     yield from self._first_moves(child, bits)
             case Loop():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from eventide.pattern import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,23 +13,22 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from eventide.errors import Span
-    from eventide.pattern import Strategy
 
 
-@dataclass
+@dataclass(frozen=True)
 class Occurrence:
     """One event type where it stands in the pattern, with the variables that take its events."""
 
     index: int
     type: str | None
     stream: str | None
-    variables: list[str]
-    conditions: list[exp.Expression] = field(default_factory=list)
+    variables: tuple[str, ...]
+    conditions: tuple[exp.Expression, ...] = ()
     bit: int = -1
     span: Span | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class BoundAbsence:
     """An event that must not occur; `correlated` conditions relate it to other variables.
 
@@ -39,8 +40,8 @@ class BoundAbsence:
     type: str | None
     stream: str | None
     variable: str
-    conditions: list[exp.Expression] = field(default_factory=list)
-    correlated: list[exp.Expression] = field(default_factory=list)
+    conditions: tuple[exp.Expression, ...] = ()
+    correlated: tuple[exp.Expression, ...] = ()
     tied: bool = False
     operand: str | None = None
     bit: int = -1
@@ -72,7 +73,7 @@ class Chain:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Alternatives:
     """One of the parts."""
 
     parts: tuple[Node, ...]
@@ -96,7 +97,7 @@ class Loop:
     strategy: Strategy
 
 
-Node = One | Chain | Choice | Mix | Loop
+Node = One | Chain | Alternatives | Mix | Loop
 
 
 def nullable(node: Node) -> bool:
@@ -106,7 +107,7 @@ def nullable(node: Node) -> bool:
             return False
         case Chain(parts=parts) | Mix(parts=parts):
             return all(nullable(part) for part in parts)
-        case Choice(parts=parts):
+        case Alternatives(parts=parts):
             return any(nullable(part) for part in parts)
         case Loop(part=part, minimum=minimum):
             return minimum == 0 or nullable(part)
@@ -117,7 +118,7 @@ def occurrences_in(node: Node) -> frozenset[int]:
     match node:
         case One(occurrence=occurrence):
             return frozenset((occurrence,))
-        case Chain(parts=parts) | Mix(parts=parts) | Choice(parts=parts):
+        case Chain(parts=parts) | Mix(parts=parts) | Alternatives(parts=parts):
             return frozenset().union(*(occurrences_in(part) for part in parts))
         case Loop(part=part):
             return occurrences_in(part)
@@ -136,7 +137,7 @@ def always_bound(node: Node, variables: Sequence[Sequence[str]]) -> frozenset[st
             return frozenset(variables[occurrence])
         case Chain(parts=parts) | Mix(parts=parts):
             return frozenset().union(*(always_bound(part, variables) for part in parts))
-        case Choice(parts=parts):
+        case Alternatives(parts=parts):
             return frozenset.intersection(*(always_bound(part, variables) for part in parts))
         case Loop(part=part, minimum=minimum):
             return always_bound(part, variables) if minimum else frozenset()
@@ -172,7 +173,7 @@ def followers(root: Node) -> dict[int, frozenset[int]]:
                     for occurrence in inside:
                         result[occurrence] |= everything - inside
                 pending.extend(parts)
-            case Choice(parts=parts):
+            case Alternatives(parts=parts):
                 pending.extend(parts)
             case Loop(part=part, maximum=maximum):
                 if maximum is None or maximum > 1:
@@ -186,3 +187,29 @@ def followers(root: Node) -> dict[int, frozenset[int]]:
 def repeatable(root: Node) -> frozenset[int]:
     """Return the occurrences that can take more than one event of a match."""
     return frozenset(occurrence for occurrence, later in followers(root).items() if occurrence in later)
+
+
+def uses_strategy(node: Node, strategy: Strategy) -> bool:
+    """Return whether any gap or loop has the strategy."""
+    match node:
+        case One():
+            return False
+        case Chain(parts=parts, gaps=gaps):
+            return any(gap.strategy is strategy for gap in gaps) or any(uses_strategy(part, strategy) for part in parts)
+        case Alternatives(parts=parts):
+            return any(uses_strategy(part, strategy) for part in parts)
+        case Mix(parts=parts, strategy=own):
+            return own is strategy or any(uses_strategy(part, strategy) for part in parts)
+        case Loop(part=part, strategy=own, maximum=maximum):
+            return (own is strategy and maximum != 1) or uses_strategy(part, strategy)
+
+
+def loops_freely(node: Node) -> bool:
+    """Return whether the pattern repeats without bound under skip-till-any."""
+    match node:
+        case One():
+            return False
+        case Chain(parts=parts) | Mix(parts=parts) | Alternatives(parts=parts):
+            return any(loops_freely(part) for part in parts)
+        case Loop(part=part, maximum=maximum, strategy=strategy):
+            return (maximum is None and strategy is Strategy.ANY) or loops_freely(part)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eventide.errors import BindError, did_you_mean
 from eventide.pattern import Window, WindowUnit
 from eventide.plan.schema import TIME_UNITS, Kind
-from eventide.plan.sequences.structure import Chain, Choice, Loop, Mix, Node, One
+from eventide.plan.sequences.structure import Alternatives, Chain, Loop, Mix, Node, One
 
 if TYPE_CHECKING:
     from eventide.pattern import Query
@@ -40,7 +40,7 @@ def bind_step_window(query: Query, schema: StreamSchema | None) -> BoundWindow |
     window = query.step_window
     if window is None:
         return None
-    if window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS) or window.slide is not None:
+    if not window.unit.timed or window.slide is not None:
         raise BindError(
             "STEPS_NEED_TIME",
             "A window between steps is a plain time.",
@@ -87,12 +87,12 @@ def most_events(node: Node) -> int | None:
         case Loop(part=part, maximum=maximum):
             inside = most_events(part)
             return None if inside is None or maximum is None else inside * maximum
-        case Chain(parts=parts) | Mix(parts=parts) | Choice(parts=parts):
+        case Chain(parts=parts) | Mix(parts=parts) | Alternatives(parts=parts):
             counts = [most_events(part) for part in parts]
             known = [count for count in counts if count is not None]
             if len(known) < len(counts):
                 return None
-            return max(known) if isinstance(node, Choice) else sum(known)
+            return max(known) if isinstance(node, Alternatives) else sum(known)
 
 
 def reads_clock(condition: Correlated) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
 from eventide.language.parts.columns import parse_columns
-from eventide.pattern import Consumption, Selector, Sequence, WindowUnit
+from eventide.pattern import Selector, Sequence
 from eventide.pattern.sequence_printing import absence_to_ceql, pattern_to_ceql
 from eventide.plan.sequences.output import MATCH_END, MATCH_START
 from eventide.plan.timeouts.beginnings import beginning_of
@@ -90,13 +90,13 @@ def _refuse_undefined(query: Query) -> None:
     window = query.window
     if window is None:
         raise _refusal(query, "The query has no window, so nothing times out.", "Add WITHIN, as in WITHIN 30 minutes.")
-    if window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS) or window.slide is not None:
+    if not window.unit.timed or window.slide is not None:
         message = "Only a window that is a plain time ends at a moment that is known beforehand."
         raise _refusal(query, message, "Write WITHIN 30 minutes.", window.span)
     if query.selector is not Selector.ALL:
         message = f"The selector {query.selector.name} can leave a complete match out, which has not timed out."
         raise _refusal(query, message, "Leave the selector out.")
-    if query.consumption is not Consumption.NONE:
+    if query.consumes:
         message = "With CONSUME BY an event can be without a match because another match consumed its events."
         raise _refusal(query, message, "Leave CONSUME BY out.")
     if query.group_by is not None or query.order_by is not None or query.sample is not None:

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from eventide.match.dag.selection import Keep
-from eventide.pattern import Consumption
 from eventide.plan.totals.neighbours import Succession, judge_near
 
 if TYPE_CHECKING:
-    from eventide.plan.plan import Plan
+    from collections.abc import Sequence
+
+    from eventide.plan.compiled import CompiledQuery
     from eventide.plan.totals.neighbours import Judged
 
 
-class Cost(Enum):
+class Growth(Enum):
     """How the work grows with the events."""
 
     LINEAR = "linear"
@@ -24,43 +24,50 @@ class Cost(Enum):
 
 
 @dataclass(frozen=True)
-class Way:
-    """The chosen way; `judged` says of each condition on which two events it is judged."""
+class TotalsMethod:
+    """The chosen method; `judged` says of each condition on which two events it is judged."""
 
-    cost: Cost
+    growth: Growth
     reason: str
     judged: tuple[Judged, ...] = ()
 
 
-def choose_way(plan: Plan) -> Way:
-    """Return how results over all matches of a plan are computed."""
-    hindrance = _hindrance(plan)
-    if hindrance is not None:
-        return Way(Cost.ENUMERATION, hindrance)
-    if not plan.conditions:
-        return Way(Cost.LINEAR, "every condition looks at one event, so counts and totals go through the automaton")
-    bits = [occurrence.bit for occurrence in plan.bound.occurrences]
-    succession = Succession.of(plan.root, bits, plan.occurrence_labels())
+def choose_method(
+    query: CompiledQuery, labels: Sequence[tuple[str, ...]], *, forward: bool, deduplicate: bool
+) -> TotalsMethod:
+    """Return how results over all matches of a query are computed, whose occurrences bind the variables in `labels`.
+
+    `forward` says that runs find the matches, `deduplicate` that different paths can show the same one.
+    """
+    reason = _why_enumerated(query, forward=forward, deduplicate=deduplicate)
+    if reason is not None:
+        return TotalsMethod(Growth.ENUMERATION, reason)
+    if not query.conditions:
+        return TotalsMethod(Growth.LINEAR, "every condition looks at one event, so counts and totals go through the automaton")
+    bits = [occurrence.bit for occurrence in query.bound.occurrences]
+    succession = Succession.of(query.root, bits, labels)
     if succession is None:
-        return Way(Cost.ENUMERATION, "the pattern has too many ways for its events to follow each other")
+        return TotalsMethod(Growth.ENUMERATION, "the pattern has too many ways for its events to follow each other")
     judged = []
-    for condition in plan.conditions:
+    for condition in query.conditions:
         near = judge_near(condition, succession)
         if near is None:
-            return Way(Cost.ENUMERATION, f"{condition.source} relates events that are not neighbours in a match")
+            reason = f"{condition.source} relates events that are not neighbours in a match"
+            return TotalsMethod(Growth.ENUMERATION, reason)
         judged.append(near)
-    return Way(Cost.POLYNOMIAL, "conditions relate neighbouring events, so the last event is remembered", tuple(judged))
+    reason = "conditions relate neighbouring events, so the last event is remembered"
+    return TotalsMethod(Growth.POLYNOMIAL, reason, tuple(judged))
 
 
-def _hindrance(plan: Plan) -> str | None:
-    if plan.keep is not Keep.ALL:
-        return f"the selector {plan.query.selector.name} compares matches"
-    if plan.query.consumption is not Consumption.NONE:
+def _why_enumerated(query: CompiledQuery, *, forward: bool, deduplicate: bool) -> str | None:
+    if query.compares_matches:
+        return f"the selector {query.query.selector.name} compares matches"
+    if query.consumes:
         return "CONSUME BY lets matches take events from others"
-    if plan.checked_absences:
+    if query.checked_absences:
         return "a NOT is judged on whole matches"
-    if plan.choice.forward:
+    if forward:
         return "matches are found by runs"
-    if plan.deduplicate:
+    if deduplicate:
         return "variables that are not shown let several ways through the pattern be one match"
     return None

@@ -121,27 +121,27 @@ def binder_of(query: Query) -> type[OutputBinder]:
 
 def bind_results(query: Query, binder: OutputBinder) -> tuple[OutputPlan, Results | None]:
     """Return the plan of the output and what is asked of all matches."""
-    output = binder.bind()
+    binder.bind()
+    results: Results | None = None
     if isinstance(binder, GroupBinder):
-        return output, binder.groups()
-    if query.order_by is not None:
+        results = binder.groups()
+    elif query.order_by is not None:
         assert query.limit is not None
-        terms = _ScoreBinder(query, binder).terms()
-        return output, Best(terms, query.order_by.descending, query.limit)
-    if query.sample is not None:
-        return output, Drawn(query.sample.size, query.sample.seed)
-    return output, None
+        results = Best(_ScoreBinder(query, binder).terms(), query.order_by.descending, query.limit)
+    elif query.sample is not None:
+        results = Drawn(query.sample.size, query.sample.seed)
+    return binder.output(), results
 
 
 class GroupBinder(OutputBinder):
     """Binds the SELECT list of a query with GROUP BY."""
 
-    def bind(self) -> OutputPlan:
-        """Return the payload that the aggregates read; all shown variables tell matches apart."""
-        self._columns: list[Aggregate] = []
+    def bind(self) -> None:
+        """Bind the aggregates and the payload that they read; all shown variables tell matches apart."""
+        self._aggregates: list[Aggregate] = []
         self._taken: set[str] = set()
-        self.plan.kept = frozenset(self.bound.variables)
-        self.plan.needs |= self.plan.kept
+        self._kept = frozenset(self.bound.variables)
+        self._needs |= self._kept
         grouping = self.query.group_by
         assert grouping is not None
         if self.query.output is None:
@@ -158,12 +158,11 @@ class GroupBinder(OutputBinder):
         self._size = self._window_size() if grouping.unit is GroupUnit.WINDOW else None
         for item in self.query.output:
             self._add(item)
-        return self.plan
 
     def groups(self) -> Groups:
         """Return what was bound."""
         assert self.query.group_by is not None
-        return Groups(self.query.group_by.unit, self._size, tuple(self._columns), self._time_payload)
+        return Groups(self.query.group_by.unit, self._size, tuple(self._aggregates), self._time_payload)
 
     def _window_size(self) -> int:
         grouping = self.query.group_by
@@ -198,7 +197,7 @@ class GroupBinder(OutputBinder):
                 )
             self._taken.add(one.lower())
         self._column(name, exp.column(exp.to_identifier(name, quoted=True)))
-        self._columns.append(replace(aggregate, name=name))
+        self._aggregates.append(replace(aggregate, name=name))
 
     def _aggregate(self, item: OutputItem) -> Aggregate:
         tree = item.expression.tree
@@ -229,7 +228,7 @@ class GroupBinder(OutputBinder):
             return Aggregate("count", AggregateKind.MATCHES)
         if reference.variable not in self._known:
             raise self._unknown_variable(reference)
-        self.plan.needs |= {reference.variable}
+        self._needs |= {reference.variable}
         if reference.argument is None:
             return Aggregate(f"count_{reference.variable}", AggregateKind.COUNT, reference.variable)
         self._check_argument(tree)

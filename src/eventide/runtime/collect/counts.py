@@ -10,7 +10,7 @@ import pyarrow as pa
 from eventide.errors import BindError
 from eventide.match.totals.counting import MatchCounter
 from eventide.match.totals.exact import EventColumns
-from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.methods import Growth
 from eventide.runtime.collect.group_values import as_digits, as_double
 from eventide.runtime.collect.propagation import make_aggregator
 from eventide.runtime.stage.whole_keys import SHOWN, WholeKeysStage, column_of
@@ -43,10 +43,10 @@ class CountStage(WholeKeysStage):
                 f"Matches cannot be counted, because {plan.refined[0]} is only decided on the finished rows.",
                 hint="Count the rows of match() instead.",
             )
-        cost = plan.way().cost
-        super().__init__(plan, layout, propagated=cost is not Cost.ENUMERATION)
-        self._begin_counting(MatchCounter(plan.automaton(), max(1, len(plan.predicates))) if cost is Cost.LINEAR else None)
-        if cost is Cost.POLYNOMIAL:
+        cost = plan.totals_method.growth
+        super().__init__(plan, layout, propagated=cost is not Growth.ENUMERATION)
+        self._begin_counting(MatchCounter(plan.automaton(), max(1, len(plan.predicates))) if cost is Growth.LINEAR else None)
+        if cost is Growth.POLYNOMIAL:
             self._aggregator, self.labelling = make_aggregator(plan)
 
     def _begin_counting(self, counter: MatchCounter | None) -> None:

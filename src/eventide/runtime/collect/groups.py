@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.pattern import GroupUnit
-from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.methods import Growth
 from eventide.plan.totals.results import Groups
 from eventide.runtime.collect.group_totals import GroupTotals
 from eventide.runtime.collect.propagation import make_aggregator
@@ -29,7 +29,7 @@ class GroupStage(WholeKeysStage):
     def __init__(
         self, plan: Plan, layout: Layout, prepared: pa.Schema, options: StageOptions | None = None
     ) -> None:
-        super().__init__(plan, layout, options, propagated=plan.way().cost is not Cost.ENUMERATION)
+        super().__init__(plan, layout, options, propagated=plan.totals_method.growth is not Growth.ENUMERATION)
         self._totals = GroupTotals(plan, layout, (SHOWN,), PLACE)
         self._totals.learn(prepared)
         if self.propagated:

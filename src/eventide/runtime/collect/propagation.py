@@ -8,7 +8,7 @@ import numpy as np
 
 from eventide.match.totals.exact import Aggregator, Sliding
 from eventide.match.totals.neighbouring import FREE, Judging, Neighbouring
-from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.methods import Growth
 from eventide.plan.totals.neighbours import Near
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
-    from eventide.plan.totals.methods import Way
+    from eventide.plan.totals.methods import TotalsMethod
     from eventide.plan.totals.neighbours import Judged
 
 
@@ -24,19 +24,19 @@ def make_aggregator(plan: Plan) -> tuple[Aggregator, Labelling]:
     """Return the aggregator of a plan, and the labelling that explains its labels."""
     automaton = plan.automaton()
     labelling = plan.labelling(automaton)
-    way = plan.way()
-    if way.cost is Cost.LINEAR:
+    method = plan.totals_method
+    if method.growth is Growth.LINEAR:
         return Aggregator(automaton, max(1, len(plan.predicates)), Sliding()), labelling
-    by_first = any(judged.near is Near.START for judged in way.judged)
-    propagation = Neighbouring(labelling.programs, lambda: judging_of(way, labelling), by_first)
+    by_first = any(judged.near is Near.START for judged in method.judged)
+    propagation = Neighbouring(labelling.programs, lambda: judging_of(method, labelling), by_first)
     return Aggregator(automaton, max(1, len(plan.predicates)), propagation), labelling
 
 
-def judging_of(way: Way, labelling: Labelling) -> Judging:
+def judging_of(method: TotalsMethod, labelling: Labelling) -> Judging:
     """Lay out by labels which conditions are judged when."""
     labels = [frozenset(label.variables) for label in labelling.automaton.labels]
     # The version of a condition that is judged on whole matches stands behind those for events that join.
-    judged = [(number + len(way.judged), near) for number, near in enumerate(way.judged)]
+    judged = [(number + len(method.judged), near) for number, near in enumerate(method.judged)]
     asked: list[tuple[int, int]] = []
     groups: list[list[int]] = []
 

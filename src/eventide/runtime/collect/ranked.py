@@ -23,7 +23,7 @@ from eventide.errors import DataError
 from eventide.match.dag.enumeration import MatchBatch
 from eventide.match.totals.exact import EventColumns
 from eventide.match.totals.paths import Numbered, Ranked
-from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.methods import Growth
 from eventide.plan.totals.results import Best, Drawn
 from eventide.runtime.collect.matches import RANK, SlotFiller
 from eventide.runtime.collect.propagation import make_aggregator
@@ -63,7 +63,7 @@ class ChosenStage(WholeKeysStage):
     """Yields matches with their ranks; among them all that can be in the result."""
 
     def __init__(self, plan: Plan, layout: Layout, options: StageOptions | None = None) -> None:
-        super().__init__(plan, layout, options, propagated=plan.way().cost is not Cost.ENUMERATION)
+        super().__init__(plan, layout, options, propagated=plan.totals_method.growth is not Growth.ENUMERATION)
         if self.propagated:
             self._aggregator, self.labelling = make_aggregator(plan)
         self._lowest = np.zeros(0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
 from eventide.match.spread.assignment import LEAST_LOADED, ROUND_ROBIN, STRATEGIES, TWO_CHOICES
-from eventide.pattern import Consumption, WindowUnit
+from eventide.pattern import Consumption
 from eventide.plan.matchers.slices import why_not_maximal, why_not_sliced
 
 if TYPE_CHECKING:
@@ -112,8 +112,7 @@ def _static(plan: Plan, slices: int | None, default_slices: int, way: str | None
     if keys:
         return Distribution("by key", f"partitioned by {', '.join(keys)}", slices=slices or 1)
     window = plan.window
-    timed = window is not None and window.unit in (WindowUnit.DURATION, WindowUnit.TIME_UNITS)
-    if timed and plan.query.consumption is Consumption.NONE and (slices or 1) == 1:
+    if plan.timed and not plan.consumes and (slices or 1) == 1:
         assert window is not None
         size = int(window.size)
         slab = max(SMALLEST_SLAB, WINDOWS_PER_SLAB * size)

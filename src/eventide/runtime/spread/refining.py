@@ -165,7 +165,7 @@ def maximal_of(
     symbols.symbols(batch.mask)
     symbols.close()
     known = [label.variables for label in stage.labelling.automaton.labels]
-    wanted = plan.occurrence_labels()
+    wanted = plan.occurrence_labels
     # A step whose label was never met has no events, and then there is no match.
     labels = [known.index(wanted[occurrence]) if wanted[occurrence] in known else 0 for occurrence, _ in steps]
     return found, np.array(labels, np.int32), symbols.history()

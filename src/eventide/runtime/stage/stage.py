@@ -22,6 +22,7 @@ from eventide.match.transitions import TooManyMoves
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.matchers.recompute import SMALL_WINDOW, make_recompute_matcher
+from eventide.plan.plan import MatcherChoice, plan_of
 from eventide.plan.sequences.labelling import Unjudged
 from eventide.runtime.collect.matches import SlotFiller
 from eventide.runtime.stage.keys import InterleavedKeys, KeySpans, KeyTracker, SortedKeys
@@ -189,7 +190,7 @@ class MatchStage:
     def _look_at_windows(self, batch: EventBatch) -> None:
         """Take the other matcher where the first events show that windows are small."""
         if self.plan.choice.fallback is not None and largest_window(batch) < SMALL_WINDOW:
-            self.plan = self.plan.with_small_windows()
+            self.plan = plan_of(self.plan, MatcherChoice(self.plan.choice.fallback, "the windows hold few events"))
             self.matcher, self.labelling = self._made()
 
     def _finish(self) -> Iterator[pa.RecordBatch]:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from eventide.plan.plan import Describe, Plan
+    from eventide.plan.plan import Plan
+    from eventide.plan.schema import KindsOf
     from eventide.plan.timeouts.queries import TimeoutQueries
 
 DIALECT = SparkDialect()
@@ -28,7 +29,7 @@ _REACHED, _FURTHEST, _START, _KEY = "__et_reached", "__et_furthest", "__et_start
 _LARGEST = 2**63 - 1
 
 
-def timeout_table(plan: Plan, describe: Describe, time: st.DataType, matches: Callable[[Plan], DataFrame]) -> DataFrame:
+def timeout_table(plan: Plan, describe: KindsOf, time: st.DataType, matches: Callable[[Plan], DataFrame]) -> DataFrame:
     """Return the starts of a table that time out; `matches` runs a plan, `time` is the type of the events' times."""
     asked, plans = timeout_plans(plan, describe)
     whole = plans[-1]

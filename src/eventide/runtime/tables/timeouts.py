@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from eventide.plan.plan import make_plan
+from eventide.plan.plan import plan_with_output
+from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind
 from eventide.plan.sequences.output import (
     MATCH_END,
@@ -35,7 +35,8 @@ from eventide.runtime.relational.duckdb import DIALECT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eventide.plan.plan import Describe, Plan
+    from eventide.plan.plan import Plan
+    from eventide.plan.schema import KindsOf
     from eventide.plan.timeouts.queries import TimeoutQueries
 
 IDENTITY = (STREAM, ARRIVAL)
@@ -44,7 +45,7 @@ _REACHED, _ENDED, _KEY = "__et_reached", "__et_ended", "__et_key"
 _LARGEST = 2**63 - 1
 
 
-def timeout_plans(plan: Plan, describe: Describe) -> tuple[TimeoutQueries, list[Plan]]:
+def timeout_plans(plan: Plan, describe: KindsOf) -> tuple[TimeoutQueries, list[Plan]]:
     """Return what must be asked to find the time-outs of a planned query, and the plans of the prefixes and of the whole."""
     asked = timeout_queries(plan.query)
     with opaque_explained():
@@ -63,7 +64,7 @@ def identified(plan: Plan, carried: Sequence[tuple[str, str]] = ()) -> Plan:
     slots.append(Slot(SlotKind.END, None, len(of_start)))
     names = [*(name for name, _ in of_start), MATCH_END]
     columns = [OutputColumn(name, slot_column(number)) for number, name in enumerate(names)]
-    return replace(plan, output=OutputPlan(slots, columns, list(payload), needs=plan.output.needs))
+    return plan_with_output(plan, OutputPlan(tuple(slots), tuple(columns), tuple(payload), needs=plan.output.needs))
 
 
 def started_view(number: int) -> str:

@@ -8,7 +8,6 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
-from eventide.pattern import Consumption, Selector, WindowUnit
 from eventide.pattern.sequence_printing import to_ceql
 from eventide.plan.matchers.choice import DISORDER
 from eventide.plan.matchers.disorder import disorder_reason
@@ -196,7 +195,7 @@ def event_query(
         sum(1 << bit for bit in bits) if plan.drops_irrelevant else 0,
         tuple(required),
         options.output,
-        plan.certain_after,
+        plan.hold,
     )
 
 
@@ -235,7 +234,7 @@ def engine_of(plan: Plan, layout: Layout, options: StreamOptions) -> tuple[Calla
             hint="Leave the choice to the planner: it puts a reorder buffer in front of the other matchers.",
         )
     if isinstance(plan.results, Groups):
-        return partial(GroupStreamEngine, plan, layout), f"groups {plan.way().cost.value} {plan.choice.matcher}"
+        return partial(GroupStreamEngine, plan, layout), f"groups {plan.totals_method.growth.value} {plan.choice.matcher}"
     return partial(EventStreamEngine, plan, layout), plan.choice.matcher
 
 
@@ -260,8 +259,7 @@ def fingerprint(text: str, columns: Sequence[tuple[str, str]], *more: str) -> st
 
 def refuse_undecidable(plan: Plan, output: str) -> None:
     """Refuse what an unbounded stream cannot decide."""
-    timed = plan.window is not None and plan.window.unit in (WindowUnit.DURATION, WindowUnit.TIME_UNITS)
-    if plan.trailing and output == ORDERED and not timed:
+    if plan.trailing and output == ORDERED and not plan.timed:
         raise BindError(
             "ORDER_WITHOUT_TIME",
             "NOT at the end is decided by a number of events, so how long a match must wait for its turn is not known.",
@@ -291,8 +289,8 @@ def _refuse_lossy(plan: Plan, overflow: str) -> None:
             "Without the oldest partial matches the totals of GROUP BY would be wrong, and nothing in their rows would say so.",
             hint=f'Use overflow="{ERROR}".',
         )
-    compares = plan.query.selector not in (Selector.ALL, Selector.STRICT) or plan.query.limit is not None
-    if compares or plan.query.consumption is not Consumption.NONE or plan.bound.leading:
+    compares = plan.compares_matches or plan.query.limit is not None
+    if compares or plan.consumes or plan.bound.leading:
         raise BindError(
             "DROP_NOT_SOUND",
             "Without its oldest partial matches the query could find what is no match: it has a selector, LIMIT, CONSUME BY or "
@@ -310,7 +308,7 @@ def stream_warnings(plan: Plan, options: StreamOptions) -> list[str]:
         warnings.append(
             f"The query has no {whole}, so the state of the stream grows without bound. Add WITHIN with a duration, or max_state."
         )
-    elif window is not None and window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS):
+    elif window is not None and not plan.timed:
         warnings.append(
             "WITHIN is no duration, so keys without further events are kept for ever, and a NOT at their end is never decided. "
             "Use a duration where keys come and go."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
-from eventide.pattern import GroupUnit, WindowUnit
+from eventide.pattern import GroupUnit
 from eventide.plan.totals.results import Best, Groups
 from eventide.runtime.streams.output import EARLY
 
@@ -44,8 +44,7 @@ def _never_final(results: Results) -> tuple[str, str] | None:
 
 
 def _undecided(plan: Plan) -> tuple[str, str] | None:
-    timed = plan.window is not None and plan.window.unit in (WindowUnit.DURATION, WindowUnit.TIME_UNITS)
-    if not plan.trailing or timed:
+    if not plan.trailing or plan.timed:
         return None
     return (
         "NOT at the end is decided by a number of events or an attribute, so no time tells when a group has all of its matches.",

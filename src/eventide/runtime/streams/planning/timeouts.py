@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eventide.language.parts.columns import parse_columns
 from eventide.pattern.sequence_printing import quote_name, to_ceql
-from eventide.plan.plan import make_plan
+from eventide.plan.planning import make_plan
 from eventide.plan.rewrite import RULES, partition_by_equality
 from eventide.plan.sequences.output import MATCH_START
 from eventide.plan.timeouts.queries import opaque_explained, timeout_queries
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eventide.pattern import Query
-    from eventide.plan.plan import Describe, Plan
-    from eventide.plan.schema import StreamSchema
+    from eventide.plan.plan import Plan
+    from eventide.plan.schema import KindsOf, StreamSchema
     from eventide.plan.timeouts.queries import TimeoutQueries
     from eventide.runtime.prepare.sequences import Dialect
     from eventide.runtime.streams.planning.jobs import StreamOptions
@@ -46,7 +46,7 @@ class TimeoutJob:
 def timeout_job(
     query: Query,
     streams: Mapping[str, StreamSchema],
-    describe: Describe,
+    describe: KindsOf,
     dialect: Dialect,
     options: StreamOptions,
 ) -> TimeoutJob:

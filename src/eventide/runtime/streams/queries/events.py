@@ -94,7 +94,7 @@ class StreamStage(MatchStage):
 
     def _timed(self) -> bool:
         window = self.plan.window
-        return window is None or window.unit in (WindowUnit.DURATION, WindowUnit.TIME_UNITS)
+        return window is None or window.unit.timed
 
     def _clock(self, table: pa.Table, spans: KeySpans) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         clock, low = super()._clock(table, spans)

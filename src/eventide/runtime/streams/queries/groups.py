@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from eventide.match.totals.reached import ReachableEvents
 from eventide.pattern import GroupUnit
-from eventide.plan.totals.methods import Cost
+from eventide.plan.totals.methods import Growth
 from eventide.plan.totals.results import Groups
 from eventide.runtime.collect.group_totals import GroupTotals
 from eventide.runtime.collect.propagation import make_aggregator
@@ -68,7 +68,7 @@ class GroupStreamStage(StreamStage):
         yield from super().advance_time(watermark)
         if watermark == NEVER:
             return
-        closed = self._totals.closed(watermark - self.plan.certain_after)
+        closed = self._totals.closed(watermark - self.plan.hold)
         if closed is not None:
             rows, names, ends = closed
             # A row is as old as the last match that it could have had; that orders rows, and its name tells it from others.
@@ -109,6 +109,6 @@ class GroupStreamEngine(EventStreamEngine):
     """A query with GROUP BY END or WINDOW."""
 
     def __init__(self, plan: Plan, layout: Layout) -> None:
-        listed = plan.way().cost is Cost.ENUMERATION
+        listed = plan.totals_method.growth is Growth.ENUMERATION
         self.stage_class = GroupStreamStage if listed else PropagatedStreamStage
         super().__init__(plan, layout)

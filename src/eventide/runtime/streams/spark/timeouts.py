@@ -21,12 +21,13 @@ from eventide.runtime.tables.spark_timeouts import moment_of, shown_steps, time_
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from eventide.plan.plan import Describe, Plan
+    from eventide.plan.plan import Plan
+    from eventide.plan.schema import KindsOf
     from eventide.runtime.tables.source import StreamSettings
 
 
 def timeout_stream(
-    merged: DataFrame, plan: Plan, describe: Describe, settings: StreamSettings
+    merged: DataFrame, plan: Plan, describe: KindsOf, settings: StreamSettings
 ) -> DataFrame:
     """Return the starts that have timed out as a streaming DataFrame."""
     streams = dict(plan.streams)
