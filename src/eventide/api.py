@@ -6,28 +6,25 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eventide import pipeline
 from eventide.errors import BindError, EventideWarning, did_you_mean
 from eventide.explain import explain_plan, explain_rows
 from eventide.language import parse
 from eventide.language.sql.statement import parse_statement
 from eventide.plan.planning import make_plan
 from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
-from eventide.plan.totals.methods import Growth
-from eventide.runtime import Options, Source, StreamSettings, source_of
-from eventide.runtime.spread.distribution import check_way, refuse_unsound
-from eventide.runtime.sql.engines import engine_for
-from eventide.runtime.sql.statement import BoundStatement
-from eventide.runtime.stage.row_stage import DEFAULT_MAX_STEPS, RowOptions
-from eventide.runtime.streams.job import ERROR
-from eventide.runtime.streams.output import FINAL
-from eventide.runtime.streams.planning.lateness import bind_lateness
+from eventide.runtime.drivers import Asked
+from eventide.runtime.inputs import EventInput
+from eventide.runtime.options import DEFAULT_MAX_STEPS, ERROR, FINAL, RunOptions
+from eventide.runtime.relational.engines import engine_for, engine_of
+from eventide.runtime.relational.types import kinds_of_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from eventide.language.sql.statement import Statement as StatementModel
     from eventide.pattern import Query as QueryModel
-    from eventide.plan.plan import Plan
+    from eventide.runtime.relational.adapter import Adapter, Relation
 
 
 RESERVED_PREFIX = "__et_"
@@ -37,7 +34,8 @@ RESERVED_PREFIX = "__et_"
 class Events:
     """A stream of events: the data and the roles of its columns. Made by `events`."""
 
-    source: Source
+    engine: Adapter
+    relation: Relation
     schema: StreamSchema
 
 
@@ -59,8 +57,8 @@ def events(
     >>> events(pa.table({"ts": [1], "kind": ["A"]}), time="ts", type="kind").schema.time
     'ts'
     """
-    source = source_of(data)
-    columns = source.columns()
+    engine, relation = engine_of(data)
+    columns = kinds_of_columns(engine.schema(relation))
     for role, name in (("time", time), ("type", type), ("tie_break", tie_break)):
         if name is not None and name not in columns:
             raise BindError(
@@ -79,7 +77,7 @@ def events(
         raise BindError("BAD_TIME_UNIT", f"There is no time unit {time_unit}.", hint=did_you_mean(time_unit, TIME_UNITS))
     declared = (types,) if isinstance(types, str) else None if types is None else tuple(types)
     schema = StreamSchema(columns, time, type, tie_break, declared, time_unit)
-    return Events(source, schema)
+    return Events(engine, relation, schema)
 
 
 def _refuse_columns(columns: Mapping[str, Kind]) -> None:
@@ -145,29 +143,18 @@ class Query:
         >>> query("SELECT COUNT(b) AS n WHERE A ; B AS b").match(events(table, time="ts", type="kind"))["n"].to_pylist()
         [1, 1]
         """
-        source, plan = self._plan(events, streams, matcher)
-        settings = StreamSettings(lateness, output, buckets, max_state, overflow)
-        if not source.streaming:
-            settings.refuse_on_a_table()
-        for _, schema in plan.streams:
-            bind_lateness(lateness, schema)
-        check_way(distribution, slices)
-        if source.streaming and max_matches is not None:
-            raise BindError(
-                "ONLY_ON_TABLES",
-                "max_matches is for tables; a stream has no end at which its matches could be counted.",
-                hint="Cap the state with max_state, or the matches with LIMIT.",
-            )
-        if plan.choice.disorder and not source.streaming:
-            raise BindError(
-                "NOT_A_STREAM",
-                "The disorder-native operator is for streams; the events of a table are put in order first.",
-                hint="Leave matcher out.",
-            )
-        for warning in plan.warnings if max_matches is None else ():
-            warnings.warn(warning, EventideWarning, stacklevel=2)
-        refuse_unsound(plan, distribution, slices)
-        return source.match(plan, Options(max_matches, slices, settings, distribution))
+        options = RunOptions(
+            max_matches=max_matches,
+            matcher=matcher,
+            distribution=distribution,
+            slices=slices,
+            lateness=lateness,
+            output=output,
+            buckets=buckets,
+            max_state=max_state,
+            overflow=overflow,
+        )
+        return self._run(events, streams, options)
 
     def count(self, events: Events | None = None, /, *, matcher: str | None = None, **streams: Events) -> Any:
         """Return the number of matches of each key, without enumerating them where the query allows it.
@@ -180,11 +167,7 @@ class Query:
         >>> query("SELECT * WHERE A ; B+ ; C").count(events(table, time="ts", type="kind"))["matches"][0].as_py()
         '1267650600228229401496703205375'
         """
-        source, plan = self._plan(events, streams, matcher)
-        method = plan.totals_method
-        if method.growth is Growth.ENUMERATION and plan.explosive:
-            warnings.warn(f"count enumerates every match here, because {method.reason}.", EventideWarning, stacklevel=2)
-        return source.count(plan)
+        return self._run(events, streams, RunOptions(matcher=matcher), Asked.COUNT)
 
     def late(
         self, events: Events | None = None, /, *, lateness: str | int | None = None, buckets: int | None = None, **streams: Events
@@ -193,8 +176,7 @@ class Query:
 
         They take no part in `match` with the same lateness. The result is a streaming DataFrame that keeps a clock of its own.
         """
-        source, _ = self._plan(events, streams, None)
-        return source.late(StreamSettings(lateness, buckets=buckets))
+        return self._run(events, streams, RunOptions(lateness=lateness, buckets=buckets), Asked.LATE)
 
     def timeouts(
         self,
@@ -218,8 +200,8 @@ class Query:
         >>> late.select(["match_start", "expired_at", "reached", "missing"]).to_pylist()
         [{'match_start': 9, 'expired_at': 14, 'reached': 1, 'missing': 'B'}]
         """
-        source, plan = self._plan(events, streams, None)
-        return source.find_timeouts(plan, StreamSettings(lateness, buckets=buckets, max_state=max_state))
+        options = RunOptions(lateness=lateness, buckets=buckets, max_state=max_state)
+        return self._run(events, streams, options, Asked.TIMEOUTS)
 
     def check(self, events: Events | None = None, /, **streams: Events) -> None:
         """Raise a BindError when the query does not fit the events.
@@ -227,13 +209,14 @@ class Query:
         >>> import pyarrow as pa
         >>> query("SELECT * WHERE A ; B").check(events(pa.table({"ts": [1], "kind": ["A"]}), time="ts", type="kind"))
         """
-        source, plan = self._plan(events, streams, None)
-        source.output_schema(plan)
+        self.output_schema(events, **streams)
 
     def output_schema(self, events: Events | None = None, /, **streams: Events) -> Any:
         """Return the schema of the matches, without running the query."""
-        source, plan = self._plan(events, streams, None)
-        return source.output_schema(plan)
+        source = self.input_of(events, streams).emptied()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EventideWarning)
+            return source.engine.result_schema(pipeline.run(self.model, source, RunOptions()))
 
     def explain(
         self,
@@ -252,13 +235,16 @@ class Query:
         if events is None and not streams:
             plan = make_plan(self.model, {}, lambda trees: [Kind.FLOAT] * len(trees))
             return explain_plan(plan, format)
-        source, plan = self._plan(events, streams, None)
-        check_way(distribution, slices)
-        refuse_unsound(plan, distribution, slices)
-        options = Options(slices=slices, distribution=distribution)
-        return explain_plan(plan, format, source.physical(plan, options) if format == "text" else None)
+        source = self.input_of(events, streams)
+        options = RunOptions(distribution=distribution, slices=slices)
+        plan = pipeline.plan(self.model, source, options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EventideWarning)
+            work = pipeline.work_of(plan, source, options)
+            return explain_plan(plan, format, work.explained() if format == "text" else None)
 
-    def _plan(self, given: Events | None, named: Mapping[str, Events], matcher: str | None) -> tuple[Source, Plan]:
+    def input_of(self, given: Events | None, named: Mapping[str, Events]) -> EventInput:
+        """Return the events that the query reads, of those that a caller gave."""
         streams = dict(named)
         if given is not None:
             name = self.model.streams[0].text if self.model.streams else "stream"
@@ -272,16 +258,13 @@ class Query:
                 )
         if not streams:
             raise BindError("NO_EVENTS", "The query was given no events.", hint='Call q.match(et.events(data, time="...")).')
-        source = Source.merged({name: (stream.source, stream.schema) for name, stream in streams.items()}, self.model)
-        schemas = {name: stream.schema for name, stream in streams.items()}
-        try:
-            return source, make_plan(self.model, schemas, source.describe, matcher=matcher)
-        except RecursionError:
-            raise BindError(
-                "TOO_DEEP",
-                "The query nests too deeply.",
-                hint="Use fewer parentheses inside each other, or compute parts of an expression in columns of the events.",
-            ) from None
+        return EventInput.of({name: (one.engine, one.relation, one.schema) for name, one in streams.items()}, self.model)
+
+    def _run(
+        self, given: Events | None, named: Mapping[str, Events], options: RunOptions, asked: Asked = Asked.MATCHES
+    ) -> Any:
+        source = self.input_of(given, named)
+        return source.engine.result(pipeline.run(self.model, source, options, asked))
 
 
 def query(text: str | QueryModel, language: str | None = None) -> Query:
@@ -290,8 +273,6 @@ def query(text: str | QueryModel, language: str | None = None) -> Query:
     >>> query("SELECT * WHERE A ; B").model.language
     'ceql'
     """
-    if not isinstance(text, str):
-        return Query(text)
     return Query(parse(text, language))
 
 
@@ -362,29 +343,40 @@ class Statement:
         **tables: Any,
     ) -> Any:
         """Return the result, as `sql` does."""
-        settings = StreamSettings(lateness, output, buckets, max_state, overflow)
-        streaming = any(getattr(table, "isStreaming", False) for table in tables.values())
+        options = RunOptions(
+            max_matches=max_matches,
+            max_steps=max_steps,
+            lateness=lateness,
+            output=output,
+            buckets=buckets,
+            max_state=max_state,
+            overflow=overflow,
+        )
+        engine, relations = engine_for(spark, tables)
+        streaming = any(engine.is_stream(relation) for relation in relations.values())
         # A view of the catalog may be a stream too.
         if not streaming and spark is None:
-            settings.refuse_on_a_table()
-        return self._bound(spark, tables).run(RowOptions(max_matches, max_steps, settings))
+            options.check(streaming=False)
+        return engine.result(pipeline.run_statement(self.model, engine, relations, options))
 
     def output_schema(self, *, spark: Any = None, **tables: Any) -> Any:
         """Return the schema of the result without reading the tables; raises a BindError when the query does not fit them."""
+        engine, empty = _emptied(spark, tables)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
-            return self._bound(spark, tables, empty=True).run(RowOptions()).schema
+            return engine.result_schema(pipeline.run_statement(self.model, engine, empty, RunOptions()))
 
     def explain(self, format: str = "text", *, spark: Any = None, **tables: Any) -> str:  # noqa: A002
         """Return how each MATCH_RECOGNIZE clause is run, as text, as a mermaid or as a dot diagram."""
+        engine, empty = _emptied(spark, tables)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
-            plans = self._bound(spark, tables, empty=True).plans(RowOptions())
-        return explain_rows(plans, format)
+            return explain_rows(pipeline.plan_statement(self.model, engine, empty), format)
 
-    def _bound(self, spark: Any, tables: Mapping[str, Any], *, empty: bool = False) -> BoundStatement:
-        engine, given = engine_for(spark, tables)
-        return BoundStatement(self.model, engine, engine.emptied(given) if empty else given)
+
+def _emptied(spark: Any, tables: Mapping[str, Any]) -> tuple[Adapter, dict[str, Relation]]:
+    engine, relations = engine_for(spark, tables)
+    return engine, {name: engine.emptied(relation) for name, relation in relations.items()}
 
 
 def statement(text: str) -> Statement:

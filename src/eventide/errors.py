@@ -6,14 +6,18 @@ one, and a hint that says what to type instead.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CARET_CONTEXT = 100
+_PACKAGE = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,16 @@ class Span:
 
 class EventideWarning(UserWarning):
     """Something will be slow, unbounded or left out; the query still runs."""
+
+
+def warn(message: str) -> None:
+    """Warn of something at the line of the user that called us, however deep we are."""
+    level = 1
+    frame = sys._getframe()  # noqa: SLF001 - warnings has no other way to name a caller before Python 3.12
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, EventideWarning, stacklevel=level)
 
 
 class EventideError(Exception):

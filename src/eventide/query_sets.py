@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import tomllib
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eventide import pipeline
 from eventide.api import Query, query
-from eventide.errors import BindError, EventideError, EventideWarning
-from eventide.runtime import Options, StreamSettings
-from eventide.runtime.streams.job import ERROR
-from eventide.runtime.streams.output import FINAL
+from eventide.errors import BindError, EventideError
+from eventide.runtime.options import ERROR, FINAL, RunOptions
 
 if TYPE_CHECKING:
     from eventide.api import Events
     from eventide.plan.plan import Plan
-    from eventide.runtime import Source
+    from eventide.runtime.inputs import EventInput
 
 
 @dataclass(frozen=True)
@@ -52,23 +50,20 @@ class Queries:
         >>> both.match(events(table, time="ts", type="kind")).to_pylist()
         [{'query': 'ab', 't': 2}, {'query': 'ac', 't': 3}]
         """
+        options = RunOptions(lateness=lateness, output=output, buckets=buckets, max_state=max_state, overflow=overflow)
         plans: dict[str, Plan] = {}
-        source: Source | None = None
+        source: EventInput | None = None
         for name, one in self.by_name.items():
             try:
-                source, plans[name] = one._plan(events, streams, None)  # noqa: SLF001 - the other half of the public surface
+                source = one.input_of(events, streams)
+                plans[name] = pipeline.plan(one.model, source, options)
             except EventideError as error:
                 raise _named(error, name) from None
-            for warning in plans[name].warnings:
-                warnings.warn(f"{name}: {warning}", EventideWarning, stacklevel=2)
         assert source is not None
         if len(streams) + (events is not None) > 1:
             _refuse_other_streams(plans)
         _refuse_own_columns(plans)
-        settings = StreamSettings(lateness, output, buckets, max_state, overflow)
-        if not source.streaming:
-            settings.refuse_on_a_table()
-        return source.match_all(plans, Options(stream=settings))
+        return source.engine.result(pipeline.run_together(plans, source, options))
 
 
 def queries(given: Mapping[str, Any] | str | Path | Any) -> Queries:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eventide.errors import ParseError, did_you_mean
 from eventide.language.ceql.parser import parse_ceql
@@ -20,14 +20,16 @@ __all__ = ["LANGUAGES", "MatchClause", "Statement", "parse", "parse_ceql", "pars
 LANGUAGES: dict[str, Callable[[str], Query]] = {"ceql": parse_ceql, "sase": parse_sase}
 
 
-def parse(text: str, language: str | None = None) -> Query:
-    """Read a query; without a language, its first word tells which one it is.
+def parse(text: str | Any, language: str | None = None) -> Any:
+    """Read a query; without a language, its first word tells which one it is. What has been read is returned as it is.
 
     >>> parse("SELECT * WHERE A ; B").language
     'ceql'
     >>> parse("PATTERN SEQ(A a, B b) WITHIN 5 minutes").language
     'sase'
     """
+    if not isinstance(text, str):
+        return text
     if language is None:
         language = find_language(text)
     if language.lower() not in LANGUAGES:

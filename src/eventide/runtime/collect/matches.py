@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from eventide.errors import BindError, DataError
 from eventide.plan.sequences.output import Slot, SlotKind
+from eventide.runtime.prepare.sequences import RANK
 from eventide.runtime.stage.ordering import from_ordered, to_ordered
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from eventide.runtime.prepare.sequences import Layout
 
 LARGEST_SUM = float(2**63)
-RANK = "__et_rank"
-"""The column of the match stage by which ORDER BY and SAMPLE choose matches, the lowest first."""
 
 
 def slot_type(slot: Slot, payload: list[pa.DataType], keys: list[pa.DataType], events: pa.DataType) -> pa.DataType:

@@ -25,7 +25,7 @@ from eventide.match.totals.exact import EventColumns
 from eventide.match.totals.paths import Numbered, Ranked
 from eventide.plan.totals.methods import Growth
 from eventide.plan.totals.results import Best, Drawn
-from eventide.runtime.collect.matches import RANK, SlotFiller
+from eventide.runtime.collect.matches import SlotFiller
 from eventide.runtime.collect.propagation import make_aggregator
 from eventide.runtime.stage.whole_keys import SHOWN, WholeKeysStage
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from eventide.runtime.stage.whole_keys import WholeKeys
 
     Doubles = npt.NDArray[np.float64]
-
-__all__ = ["RANK", "chosen_stage", "with_seed"]
 
 _LARGEST_SEED = 1 << 62
 

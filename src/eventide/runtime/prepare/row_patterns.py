@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from eventide.runtime.prepare.sequences import value_sql
+from eventide.runtime.prepare.preparation import Finish, Preparation
+from eventide.runtime.prepare.sequences import ARRIVAL, value_sql
+from eventide.runtime.relational.adapter import SortKey
 
 if TYPE_CHECKING:
     from eventide.plan.row_patterns.conditions import RowCondition
     from eventide.plan.row_patterns.plan import RowPlan
-    from eventide.runtime.prepare.sequences import Dialect
+    from eventide.runtime.relational.adapter import Adapter, Relation
+    from eventide.runtime.relational.dialect import Dialect
 
-ARRIVAL = "__et_arrival"
 _MASK_TYPES = ((7, "TINYINT"), (15, "SMALLINT"), (31, "INT"), (62, "BIGINT"))
 
 
@@ -93,13 +95,11 @@ class RowPreparation:
         columns.update((name, quote(column)) for column, name in self._carried.items())
         return list(columns.items())
 
-    def sort_keys(self) -> list[str]:
-        """Return the terms of ORDER BY inside a partition."""
-        terms = []
-        for name, key in zip(self.order, self.plan.query.order_by, strict=True):
-            direction = "DESC" if key.descending else "ASC"
-            terms.append(f"{name} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}")
-        return [*terms, f"{ARRIVAL} ASC"]
+    @cached_property
+    def sort_keys(self) -> list[SortKey]:
+        """How rows are sorted inside a partition."""
+        keys = zip(self.order, self.plan.query.order_by, strict=True)
+        return [*(SortKey(name, key.descending, key.nulls_first) for name, key in keys), SortKey(ARRIVAL)]
 
     def sorted(self) -> list[tuple[str, str]]:
         """Return the projection behind the sort as (name, SQL) over the narrow columns."""
@@ -111,7 +111,7 @@ class RowPreparation:
 
     def _over_neighbours(self, condition: RowCondition) -> str:
         partition = f"PARTITION BY {', '.join(self.keys)} " if self.keys else ""
-        window = f"OVER ({partition}ORDER BY {', '.join(self.sort_keys())})"
+        window = f"OVER ({partition}ORDER BY {', '.join(self.dialect.term(key) for key in self.sort_keys)})"
         sql = self.dialect.sql(self._behind_sort(condition.tree))
         for number, neighbour in enumerate(condition.neighbours):
             function = "LAG" if neighbour.shift < 0 else "LEAD"
@@ -134,8 +134,16 @@ class RowPreparation:
         terms = [f"(CASE WHEN {sql} THEN CAST({1 << bit} AS {self._mask_type}) ELSE 0 END)" for bit, sql in bits]
         return f"CAST({' + '.join(terms) or '0'} AS {self._mask_type})"
 
-    def finish(self) -> list[tuple[str, str]]:
-        """Return the projection over slots as (name, SQL)."""
-        return [(name, self.dialect.sql(tree)) for name, tree in self.plan.output.columns]
+    def preparation(self) -> Preparation:
+        """Return how numbered rows are prepared."""
+        return Preparation(self.narrow(), None, tuple(self.keys), tuple(self.sort_keys), self.sorted())
 
+    def in_order(self, engine: Adapter, relation: Relation) -> bool:
+        """Return whether rows come in the order of the clause, so that sorting them would only cost time and memory."""
+        keys = zip(self.plan.order, self.plan.query.order_by, strict=True)
+        order = [SortKey(name, key.descending, key.nulls_first) for name, key in keys]
+        return not self.windowed and not self.plan.partition and engine.is_sorted(relation, order)
 
+    def finish(self) -> Finish:
+        """Return the projection over slots."""
+        return Finish([(name, self.dialect.sql(tree)) for name, tree in self.plan.output.columns])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,8 @@ from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.schema import CLOCK_COLUMN, Kind
 from eventide.plan.sequences.output import TIME_COLUMN
+from eventide.runtime.prepare.preparation import Finish, Preparation
+from eventide.runtime.relational.adapter import SortKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
     from eventide.plan.expressions.operators import ValueColumn
     from eventide.plan.plan import Plan
     from eventide.plan.schema import StreamSchema
+    from eventide.runtime.relational.adapter import Adapter, Relation
+    from eventide.runtime.relational.dialect import Dialect
 
 CLOCK = CLOCK_COLUMN
+RANK = "__et_rank"
+"""The column of the match stage by which ORDER BY and SAMPLE choose matches, the lowest first."""
 TYPE = "__et_type"
 TIE = "__et_tie"
 STREAM = "__et_stream"
@@ -66,76 +71,8 @@ def layout_of(plan: Plan, *, home: bool = False, slab: bool = False) -> Layout:
     )
 
 
-class Dialect(ABC):
-    """What differs between the two relational engines."""
-
-    name = ""
-
-    @abstractmethod
-    def micros(self, sql: str, kind: Kind) -> str:
-        """Return an expression for a time as microseconds since 1970."""
-
-    @abstractmethod
-    def key_hash(self, columns: Sequence[str], salt: int) -> str:
-        """Return an expression for 64 bits that stand for the values of columns; null is a value."""
-
-    def sql(self, tree: exp.Expression) -> str:
-        """Return an expression in the engine's own SQL."""
-        return tree.sql(dialect=self.name)
-
-    def quote(self, column: str) -> str:
-        """Return a column's name for use in SQL."""
-        return exp.to_identifier(column, quoted=True).sql(dialect=self.name)
-
-
-class SparkDialect(Dialect):
-    """Spark SQL."""
-
-    name = "spark"
-
-    def micros(self, sql: str, kind: Kind) -> str:
-        """Return an expression for a time as microseconds since 1970."""
-        if kind is Kind.DATE:
-            return f"CAST(unix_date({sql}) AS BIGINT) * 86400000000"
-        # A time without a zone has no moment that the session's zone could give it: in the hour that clocks go through twice, the
-        # order would be lost. Spark folds the CASE away.
-        since = f"CAST({sql} AS TIMESTAMP_NTZ) - TIMESTAMP_NTZ'1970-01-01 00:00:00'"
-        local = f"CAST(CAST(CAST({since} AS INTERVAL SECOND) AS DECIMAL(18, 6)) * 1000000 AS BIGINT)"
-        return f"CASE typeof({sql}) WHEN 'timestamp_ntz' THEN {local} ELSE unix_micros(CAST({sql} AS TIMESTAMP)) END"
-
-    def key_hash(self, columns: Sequence[str], salt: int) -> str:
-        """Return an expression for 64 bits that stand for the values of columns; null is a value."""
-        # Spark's hash passes nulls over, so that (1, null) and (null, 1) would be one key.
-        return f"xxhash64({salt}, {', '.join(f'{self.quote(name)}, {self.quote(name)} IS NULL' for name in columns)})"
-
-
-class DuckDialect(Dialect):
-    """DuckDB."""
-
-    name = "duckdb"
-
-    def sql(self, tree: exp.Expression) -> str:
-        """Return an expression in DuckDB's SQL."""
-        if tree.find(exp.Format) is not None:
-            # Spark's FORMAT_STRING has the rules of printf; sqlglot makes it DuckDB's FORMAT, which has others.
-            tree = tree.copy().transform(
-                lambda node: exp.Anonymous(this="printf", expressions=[node.this, *node.expressions])
-                if isinstance(node, exp.Format)
-                else node
-            )
-        return super().sql(tree)
-
-    def micros(self, sql: str, kind: Kind) -> str:  # noqa: ARG002 - one function fits all kinds of time here
-        """Return an expression for a time as microseconds since 1970."""
-        return f"epoch_us({sql})"
-
-    def key_hash(self, columns: Sequence[str], salt: int) -> str:
-        """Return an expression for 64 bits that stand for the values of columns; null is a value."""
-        return f"CAST(hash({salt}, {', '.join(self.quote(name) for name in columns)}) >> 1 AS BIGINT)"
-
-
-def role_columns(schema: StreamSchema, number: int, dialect: Dialect, arrival: str) -> list[tuple[str, str]]:
-    """Return the columns that say time, type, tie-break, stream and arrival of a stream's events, as (name, SQL)."""
+def role_columns(schema: StreamSchema, number: int, dialect: Dialect) -> list[tuple[str, str]]:
+    """Return the columns that say time, type, tie-break and stream of a stream's events, as (name, SQL)."""
     time = dialect.quote(schema.time)
     kind = schema.columns[schema.time]
     clock = f"CAST({time} AS BIGINT)" if kind is Kind.INTEGER else dialect.micros(time, kind)
@@ -145,8 +82,20 @@ def role_columns(schema: StreamSchema, number: int, dialect: Dialect, arrival: s
         (TYPE, f"CAST({dialect.quote(schema.type)} AS STRING)" if schema.type else "CAST(NULL AS STRING)"),
         (TIE, dialect.quote(schema.tie_break) if schema.tie_break else "0"),
         (STREAM, f"CAST({number} AS INT)"),
-        (ARRIVAL, arrival),
     ]
+
+
+def merged(engine: Adapter, streams: Sequence[tuple[StreamSchema, Relation]]) -> Relation:
+    """Return the events of all streams with the columns of their roles; those of tables are numbered as they come."""
+    parts = []
+    for number, (schema, relation) in enumerate(streams):
+        roles = role_columns(schema, number, engine.dialect)
+        if engine.is_stream(relation):
+            # A stream numbers arrivals itself.
+            parts.append(engine.extend(relation, [*roles, (ARRIVAL, "CAST(NULL AS BIGINT)")]))
+        else:
+            parts.append(engine.extend(engine.number(relation, ARRIVAL), roles))
+    return engine.union(parts)
 
 
 def condition_sql(plan: Plan, bit: int, dialect: Dialect) -> str:
@@ -222,18 +171,40 @@ def row_filter(plan: Plan, dialect: Dialect) -> str:
     return " AND ".join(parts)
 
 
-def finish_columns(plan: Plan, dialect: Dialect) -> list[tuple[str, str]]:
-    """Return the columns of the result as (name, SQL) over the slots."""
-    return [(column.name, dialect.sql(column.tree)) for column in plan.output.columns]
+def event_order(plan: Plan) -> list[str]:
+    """Return the columns that order events inside a key; those that never differ are left out of the sort."""
+    schemas = [schema for _, schema in plan.streams]
+    ties = [TIE] if any(schema.tie_break for schema in schemas) else []
+    return [*ties, *([STREAM] if len(schemas) > 1 else []), ARRIVAL]
 
 
-def finish_filter(plan: Plan, dialect: Dialect) -> str | None:
-    """Return the SQL of the conditions that no kernel knows, or None."""
-    if not plan.output.refine:
-        return None
-    return " AND ".join(f"({dialect.sql(tree)})" for tree in plan.output.refine)
+def preparation_of(plan: Plan, layout: Layout, dialect: Dialect, *, whole_groups: bool = False) -> Preparation:
+    """Return how the merged events of a plan are prepared; `whole_groups` keeps all of a PARTITION BY group in one task."""
+    keys = () if plan.interleaved else layout.keys
+    spread_by = keys[: len(plan.keys)] if whole_groups else keys
+    order = event_order(plan)
+    return Preparation(
+        narrow=[*prepared_columns(plan, layout, dialect), *((name, name) for name in order)],
+        where=row_filter(plan, dialect),
+        spread_by=spread_by,
+        order=tuple(SortKey(name) for name in (*keys[len(spread_by) :], layout.clock, *order)),
+        columns=[(name, name) for name in layout.columns()],
+    )
 
 
-def select_list(columns: Sequence[tuple[str, str]], dialect: Dialect) -> str:
-    """Return the columns as the list of a SELECT."""
-    return ", ".join(f"{sql} AS {dialect.quote(name)}" for name, sql in columns)
+def in_order(plan: Plan, engine: Adapter, streams: Sequence[Relation]) -> bool:
+    """Return whether the events come in the order in which they are matched, so that sorting them would only cost time."""
+    schema = plan.streams[0][1]
+    alone = len(streams) == 1 and schema.tie_break is None and not plan.derived_keys and (plan.interleaved or not plan.keys)
+    return alone and engine.is_sorted(streams[0], [SortKey(schema.time)])
+
+
+def finish_of(plan: Plan, dialect: Dialect) -> Finish:
+    """Return the result columns of a plan over the slots that a stage filled."""
+    columns = [(column.name, dialect.sql(column.tree)) for column in plan.output.columns]
+    where = " AND ".join(f"({dialect.sql(tree)})" for tree in plan.output.refine) or None
+    if plan.most_rows is None:
+        return Finish(columns, where)
+    chosen = () if plan.results is None else (SortKey(RANK),)
+    order = (*chosen, *(SortKey(name) for name in ("t", "o0", "o1", "o2")))
+    return Finish(columns, where, order, plan.most_rows)

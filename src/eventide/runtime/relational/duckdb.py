@@ -4,76 +4,191 @@ from __future__ import annotations
 
 import atexit
 from contextlib import contextmanager
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import count
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+from sqlglot import exp
 
 from eventide.errors import BindError, DataError
-from eventide.plan.schema import Kind
-from eventide.runtime.prepare.sequences import DuckDialect
+from eventide.runtime.relational.adapter import Adapter
+from eventide.runtime.relational.arrow import read_arrow
+from eventide.runtime.relational.dialect import Dialect, DuckDialect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-DIALECT = DuckDialect()
+    from eventide.runtime.relational.adapter import Batches, Columns, SortKey
+
 PREPARED_ROWS = 1 << 18
+_NUMBERS = count()
 
 
-def arrow_kind(kind: pa.DataType) -> Kind:
-    """Return what conditions can do with an Arrow type.
+@dataclass(frozen=True)
+class DuckRelation:
+    """A query that has not been run; `table` is set where it is an Arrow table as it is.
 
-    >>> arrow_kind(pa.int32()), arrow_kind(pa.timestamp("us"))
-    (<Kind.INTEGER: 'integer'>, <Kind.TIMESTAMP: 'timestamp'>)
+    `sources` are the tables that it names, and queries that it names as views.
     """
-    types = pa.types
-    if types.is_dictionary(kind):
-        return arrow_kind(kind.value_type)
-    if types.is_integer(kind):
-        # 64-bit unsigned numbers do not fit the kernels' integers.
-        return Kind.OTHER if kind == pa.uint64() else Kind.INTEGER
-    if types.is_floating(kind):
-        return Kind.FLOAT
-    if types.is_decimal(kind):
-        return Kind.DECIMAL if kind.precision <= 15 else Kind.OTHER
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return Kind.STRING
-    if types.is_boolean(kind):
-        return Kind.BOOLEAN
-    if types.is_timestamp(kind):
-        return Kind.TIMESTAMP
-    return Kind.DATE if types.is_date(kind) else Kind.OTHER
+
+    sql: str
+    sources: Mapping[str, pa.Table | str]
+    table: pa.Table | None = None
+
+    @classmethod
+    def of(cls, table: pa.Table) -> DuckRelation:
+        """Take a table under a name of its own."""
+        name = f"__et_arrow_{next(_NUMBERS)}"
+        return cls(f"SELECT * FROM {name}", {name: table}, table)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns, as DuckDB gives them to Arrow."""
+        return self.fetched(f"SELECT * FROM ({self.sql}) LIMIT 0").schema
+
+    def over(self, sql: str) -> DuckRelation:
+        """Return a query over the same sources."""
+        return DuckRelation(sql, self.sources)
+
+    def fetched(self, sql: str | None = None) -> pa.Table:
+        """Run the query, or another one over the same sources."""
+        with connected(self.sources) as connection, errors_of_duckdb():
+            return connection.sql(sql or self.sql).to_arrow_table()
 
 
-def arrow_columns(data: pa.Table) -> dict[str, Kind]:
-    """Return the columns of a table with their kinds."""
-    return {field.name: arrow_kind(field.type) for field in data.schema}
+class DuckAdapter(Adapter):
+    """DuckDB in this process."""
+
+    dialect: ClassVar[Dialect] = DuckDialect()
+    in_process: ClassVar[bool] = True
+
+    def read(self, data: Any) -> DuckRelation:
+        """Take anything with the Arrow C stream interface."""
+        return DuckRelation.of(read_arrow(data))
+
+    def schema(self, relation: DuckRelation) -> pa.Schema:
+        """Return the columns with their Arrow types."""
+        return relation.schema if relation.table is None else relation.table.schema
+
+    def select(self, relation: DuckRelation, columns: Columns, where: str | None = None) -> DuckRelation:
+        """Return columns of the rows that a condition keeps."""
+        kept = f" WHERE {where}" if where else ""
+        return relation.over(f"SELECT {self._listed(columns)} FROM ({relation.sql}){kept}")
+
+    def extend(self, relation: DuckRelation, columns: Columns) -> DuckRelation:
+        """Return all rows with further columns."""
+        return relation.over(f"SELECT *, {self._listed(columns)} FROM ({relation.sql})")
+
+    def number(self, relation: DuckRelation, name: str) -> DuckRelation:
+        """Return all rows with a column that numbers them as they come."""
+        if relation.table is None:
+            return self.extend(relation, [(name, "row_number() OVER ()")])
+        numbers = pa.array(np.arange(relation.table.num_rows, dtype=np.int64))
+        return DuckRelation.of(relation.table.append_column(name, numbers))
+
+    def union(self, relations: Sequence[DuckRelation]) -> DuckRelation:
+        """Return the rows of all relations; columns go by name."""
+        return DuckRelation(" UNION ALL BY NAME ".join(relation.sql for relation in relations), _sources(relations))
+
+    def arrange(
+        self, relation: DuckRelation, columns: Columns, spread_by: Sequence[str], order: Sequence[SortKey]
+    ) -> DuckRelation:
+        """Return columns of the rows, sorted; all of them are together here."""
+        terms = [f"{self.dialect.quote(name)} ASC NULLS FIRST" for name in spread_by]
+        terms += map(self.dialect.term, order)
+        behind = f" ORDER BY {', '.join(terms)}" if terms else ""
+        return relation.over(f"SELECT {self._listed(columns)} FROM ({relation.sql}){behind}")
+
+    def through(self, relation: DuckRelation, run: Callable[[Batches], Batches], schema: pa.Schema) -> DuckRelation:
+        """Run a function over the rows and hold what it makes of them."""
+        with connected(relation.sources) as connection, errors_of_duckdb():
+            reader = connection.sql(relation.sql).to_arrow_reader(PREPARED_ROWS)
+            return DuckRelation.of(pa.Table.from_batches(run(iter(reader)), schema))
+
+    def first(self, relation: DuckRelation, order: Sequence[SortKey], count: int) -> DuckRelation:
+        """Return the first rows in an order."""
+        terms = ", ".join(map(self.dialect.term, order))
+        return relation.over(f"SELECT * FROM ({relation.sql}) ORDER BY {terms} LIMIT {count}")
+
+    def query(self, tree: exp.Expression, relations: Mapping[str, DuckRelation]) -> DuckRelation:
+        """Return the rows of a query in Spark's dialect; SELECT * FROM a relation is that relation."""
+        plain = _only_table(tree)
+        if plain is not None and plain in relations:
+            return relations[plain]
+        asked = self.run_sql(self.dialect.sql(_with_spark_names(tree)), relations)
+        asked.schema  # noqa: B018 - what is wrong with the query is said here, not where its rows are read
+        return asked
+
+    def run_sql(self, sql: str, relations: Mapping[str, DuckRelation]) -> DuckRelation:
+        """Return the rows of a query in DuckDB's dialect."""
+        views = {name: relation.sql for name, relation in relations.items()}
+        return DuckRelation(sql, _sources(relations.values()) | views)
+
+    def emptied(self, relation: DuckRelation) -> DuckRelation:
+        """Return a relation with the same columns and no rows."""
+        return DuckRelation.of(self.schema(relation).empty_table())
+
+    def knows(self, table: exp.Table) -> bool:  # noqa: ARG002 - there is no catalog
+        """Return False: tables are given, or there are none."""
+        return False
+
+    def result(self, relation: DuckRelation) -> pa.Table:
+        """Return the rows as an Arrow table."""
+        return relation.fetched() if relation.table is None else relation.table
+
+    def result_schema(self, relation: DuckRelation) -> pa.Schema:
+        """Return the columns with their Arrow types."""
+        return self.schema(relation)
+
+    def explained(self, relation: DuckRelation) -> str:
+        """Return DuckDB's plan."""
+        with connected(relation.sources) as connection, errors_of_duckdb():
+            rows = connection.execute(f"EXPLAIN {relation.sql}").fetchall()
+        return "\n".join(str(row[-1]) for row in rows)
+
+    def count_nulls(self, relation: DuckRelation, column: str) -> int | None:
+        """Return how many rows have no value in a column; Arrow knows it of its tables."""
+        if relation.table is None:
+            return None
+        known = column in relation.table.column_names
+        return int(relation.table.column(column).null_count if known else relation.table.num_rows)
+
+    def is_sorted(self, relation: DuckRelation, order: Sequence[SortKey]) -> bool:
+        """Return whether a table comes in the order of one column of numbers or times."""
+        if not order:
+            return True
+        return relation.table is not None and len(order) == 1 and _is_sorted(relation.table.column(order[0].name), order[0])
+
+    def _listed(self, columns: Columns) -> str:
+        return ", ".join(f"{sql} AS {self.dialect.quote(name)}" for name, sql in columns)
 
 
-def read_arrow(data: Any) -> pa.Table:
-    """Return anything with the Arrow C stream interface as a table."""
-    if isinstance(data, pa.Table):
-        table = data
-    elif isinstance(data, pa.RecordBatch):
-        table = pa.Table.from_batches([data])
-    else:
-        table = pa.RecordBatchReader.from_stream(data).read_all()
-    if len(set(table.column_names)) != table.num_columns:
-        twice = next(name for name in table.column_names if table.column_names.count(name) > 1)
-        raise BindError(
-            "AMBIGUOUS_COLUMN", f"The events have several columns {twice}.", hint="Rename or leave out all but one of them."
-        )
-    return _in_microseconds(table)
+def _is_sorted(column: pa.ChunkedArray, key: SortKey) -> bool:
+    # Of doubles NaN would need a place; they are left to the sort.
+    kind = column.type
+    if column.null_count or not (pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+        return False
+    last = None
+    for chunk in column.chunks:
+        values = chunk.to_numpy(zero_copy_only=False)
+        if not len(values):
+            continue
+        if key.descending:
+            values = values[::-1]
+        first, end = (values[-1], values[0]) if key.descending else (values[0], values[-1])
+        joined = last is None or (first <= last if key.descending else first >= last)
+        if not joined or not bool((values[1:] >= values[:-1]).all()):
+            return False
+        last = end
+    return True
 
 
-def _in_microseconds(table: pa.Table) -> pa.Table:
-    # DuckDB has no functions for nanoseconds with a zone; times are microseconds on Spark as well.
-    for number, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type) and field.type.unit == "ns" and field.type.tz is not None:
-            kind = pa.timestamp("us", field.type.tz)
-            table = table.set_column(number, field.with_type(kind), table.column(number).cast(kind, safe=False))
-    return table
+def _sources(relations: Iterable[DuckRelation]) -> dict[str, pa.Table | str]:
+    return {name: source for relation in relations for name, source in relation.sources.items()}
 
 
 @cache
@@ -91,32 +206,29 @@ def _forget(opened: duckdb.DuckDBPyConnection) -> None:
 
 
 @contextmanager
-def connected(tables: Mapping[str, pa.Table]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection that knows tables by name."""
+def connected(sources: Mapping[str, pa.Table | str]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection that knows tables and queries by name."""
     connection = database().cursor()
     try:
         connection.execute("SET TimeZone = 'UTC'")
-        for name, table in tables.items():
-            with explained():
-                connection.register(name, table)
+        for name, source in sources.items():
+            with errors_of_duckdb():
+                if isinstance(source, str):
+                    connection.execute(f"CREATE TEMP VIEW {name} AS {source}")
+                else:
+                    connection.register(name, source)
         yield connection
     finally:
         connection.close()
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def errors_of_duckdb() -> Iterator[None]:
     """Turn DuckDB's errors into ours; its relations are lazy, so they come where results are read."""
     try:
         yield
     except duckdb.Error as error:
         raise _bad_expression(error) from None
-
-
-def fetch(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
-    """Return the result of a query."""
-    with explained():
-        return connection.sql(sql).to_arrow_table()
 
 
 def _bad_expression(error: duckdb.Error) -> BindError | DataError:
@@ -128,3 +240,25 @@ def _bad_expression(error: duckdb.Error) -> BindError | DataError:
             hint="Use functions that Spark SQL and DuckDB both have, or run the query on Spark.",
         )
     return DataError("BAD_VALUE", f"An expression failed on the data: {message}", hint="Use TRY_CAST or filter such events.")
+
+
+def _only_table(tree: exp.Expression) -> str | None:
+    """Return the table of a query that is SELECT * FROM it and nothing else."""
+    if not isinstance(tree, exp.Select) or {key for key, part in tree.args.items() if part} != {"expressions", "from_"}:
+        return None
+    table = tree.args["from_"].this
+    if not isinstance(table, exp.Table) or {key for key, part in table.args.items() if part} - {"this", "alias"}:
+        return None
+    alias = table.args.get("alias")
+    star = [type(column) for column in tree.expressions] == [exp.Star] and not any(tree.expressions[0].args.values())
+    return table.name if star and not (alias and alias.columns) else None
+
+
+def _with_spark_names(tree: exp.Expression) -> exp.Expression:
+    """Give the column of range(...) the name that Spark gives it."""
+    renamed = tree.copy()
+    for table in renamed.find_all(exp.Table):
+        if isinstance(table.this, exp.Anonymous) and str(table.this.this).lower() == "range" and not table.alias_column_names:
+            alias = exp.to_identifier(table.alias or "range")
+            table.set("alias", exp.TableAlias(this=alias, columns=[exp.to_identifier("id")]))
+    return renamed

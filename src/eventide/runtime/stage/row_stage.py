@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,28 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eventide.plan.row_patterns.plan import RowPlan
-    from eventide.runtime.tables.source import StreamSettings
+    from eventide.runtime.options import RunOptions
 
 BLOCK_ROWS = 1 << 18
-DEFAULT_MAX_STEPS = 100_000_000
-"""Beyond the steps that a usual query needs; some tens of seconds on one core."""
-
-
-@dataclass(frozen=True)
-class RowOptions:
-    """What a run may set: a cap on matches for each task, and on the steps of the search."""
-
-    max_matches: int | None = None
-    max_steps: int = DEFAULT_MAX_STEPS
-    stream: StreamSettings | None = None
-    clause: int = 1
-    """Which clause of its statement it is; counters of streams are told apart by it."""
 
 
 class RowStage:
     """Runs a plan over prepared rows, which come sorted by partition and then by the order of the clause."""
 
-    def __init__(self, plan: RowPlan, keys: Sequence[str], payload: Sequence[str], options: RowOptions) -> None:
+    def __init__(self, plan: RowPlan, keys: Sequence[str], payload: Sequence[str], options: RunOptions) -> None:
         self._plan = plan
         self._keys = list(keys)
         self._payload = list(payload)

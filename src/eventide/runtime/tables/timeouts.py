@@ -1,14 +1,13 @@
-"""Timed-out partial matches of tables: the events from which each prefix has a match, put together by the relational engine."""
+"""Timed-out partial matches of tables: the starts of all prefixes, put together by one grouping of their identities."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from eventide.plan.plan import plan_with_output
 from eventide.plan.planning import make_plan
-from eventide.plan.schema import Kind
 from eventide.plan.sequences.output import (
     MATCH_END,
     MATCH_START,
@@ -22,35 +21,84 @@ from eventide.plan.sequences.output import (
 from eventide.plan.timeouts.queries import (
     EXPIRED_AT,
     LAST_STEP_AT,
-    MISSING,
-    REACHED,
-    REACHED_STEPS,
-    STEPS,
     opaque_explained,
     timeout_queries,
 )
-from eventide.runtime.prepare.sequences import ARRIVAL, ORDER, STREAM
-from eventide.runtime.relational.duckdb import DIALECT
+from eventide.runtime.options import RunOptions
+from eventide.runtime.prepare.sequences import ARRIVAL, CLOCK, STREAM, TIE
+from eventide.runtime.prepare.timeouts import shown_steps
+from eventide.runtime.relational.adapter import SortKey
+from eventide.runtime.tables.sequences import matching, report_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eventide.plan.plan import Plan
-    from eventide.plan.schema import KindsOf
     from eventide.plan.timeouts.queries import TimeoutQueries
+    from eventide.runtime.inputs import EventInput
+    from eventide.runtime.relational.adapter import Relation
+    from eventide.runtime.relational.dialect import Dialect
 
 IDENTITY = (STREAM, ARRIVAL)
-"""What tells events apart; two of them can be equal in all columns of the input."""
-_REACHED, _ENDED, _KEY = "__et_reached", "__et_ended", "__et_key"
+"""What distinguishes events; two of them can be equal in all columns of the input."""
+_REACHED, _FURTHEST, _START, _KEY = "__et_reached", "__et_furthest", "__et_start", "__et_key"
 _LARGEST = 2**63 - 1
+_ORDER = (CLOCK, TIE, STREAM, ARRIVAL)
 
 
-def timeout_plans(plan: Plan, describe: KindsOf) -> tuple[TimeoutQueries, list[Plan]]:
-    """Return what must be asked to find the time-outs of a planned query, and the plans of the prefixes and of the whole."""
-    asked = timeout_queries(plan.query)
-    with opaque_explained():
-        plans = [make_plan(query, dict(plan.streams), describe) for query in (*asked.prefixes, asked.whole)]
-    return asked, [identified(one) for one in plans]
+class TimeoutWork:
+    """The runs that find the starts of all prefixes, and what puts them together."""
+
+    def __init__(self, source: EventInput, plan: Plan) -> None:
+        self._source = source
+        self._engine = source.engine
+        self._asked, plans = _plans(source, plan)
+        self._whole = plans[-1]
+        self._keys = [(f"{_KEY}{number}", key) for number, key in enumerate(self._whole.keys)]
+        # Only the first of the queries carries what is shown of a start: every start is found by it.
+        self._carried = [*self._keys, (_START, TIME_COLUMN), (CLOCK, CLOCK), (TIE, TIE)]
+        identities = [identified(part, () if number else self._carried) for number, part in enumerate(plans)]
+        self._parts = [matching(source, part, RunOptions()) for part in identities]
+        report_left_out(source, self._whole)
+
+    def prepare(self) -> list[Any]:
+        """Return the prepared events of all parts."""
+        return [part.prepare() for part in self._parts]
+
+    def match(self, prepared: list[Any]) -> list[Relation]:
+        """Return the starts that all parts find."""
+        found = zip(self._parts, prepared, strict=True)
+        return [part.finish(part.match(events)) for part, events in found]
+
+    def finish(self, found: list[Relation]) -> Relation:
+        """Return the starts whose windows end without a match, and how far each came."""
+        starts = {f"__et_started_{number}": started for number, started in enumerate(found)}
+        sql = _furthest_sql(self._engine.dialect, [name for name, _ in self._carried], list(starts))
+        furthest = self._engine.run_sql(sql, starts)
+        timed_out = f"{_REACHED} < {len(self._asked.prefixes)} AND {CLOCK} IS NOT NULL"
+        if not self._engine.in_process:
+            return self._engine.select(furthest, self._shown(), timed_out)
+        # Rows have an order here, that of the events.
+        wide = self._engine.select(furthest, [*self._shown(), *((name, name) for name in _ORDER)], timed_out)
+        shown = [(name, self._engine.dialect.quote(name)) for name, _ in self._shown()]
+        return self._engine.arrange(wide, shown, (), [SortKey(name) for name in _ORDER])
+
+    def explained(self) -> str:
+        """Return how the engine finds the matches of the whole query."""
+        return self._parts[-1].explained()
+
+    def _shown(self) -> list[tuple[str, str]]:
+        time = self._engine.schema(self._source.events).field(TIME_COLUMN).type
+        assert self._whole.window is not None
+        size = int(self._whole.window.size)
+        expiry = f"(CASE WHEN {CLOCK} > {_LARGEST - size} THEN {_LARGEST} ELSE {CLOCK} + {size} END)"
+        return [
+            *((name.text, own) for (own, _), name in zip(self._keys, self._whole.query.partition_by, strict=True)),
+            (MATCH_START, _START),
+            (EXPIRED_AT, self._engine.dialect.moment(expiry, time)),
+            *shown_steps(self._engine.dialect, self._asked, _REACHED),
+            (LAST_STEP_AT, f"{_FURTHEST}.{MATCH_END}"),
+        ]
 
 
 def identified(plan: Plan, carried: Sequence[tuple[str, str]] = ()) -> Plan:
@@ -67,57 +115,22 @@ def identified(plan: Plan, carried: Sequence[tuple[str, str]] = ()) -> Plan:
     return plan_with_output(plan, OutputPlan(tuple(slots), tuple(columns), tuple(payload), needs=plan.output.needs))
 
 
-def started_view(number: int) -> str:
-    """Return the name under which the combination reads the starts of a prefix.
-
-    >>> started_view(2)
-    'started2'
-    """
-    return f"started{number}"
+def _plans(source: EventInput, plan: Plan) -> tuple[TimeoutQueries, list[Plan]]:
+    asked = timeout_queries(plan.query)
+    with opaque_explained():
+        return asked, [make_plan(query, dict(plan.streams), source.kinds_of) for query in (*asked.prefixes, asked.whole)]
 
 
-def combined_sql(asked: TimeoutQueries, whole: Plan, merged: str) -> str:
-    """Return the SQL that puts the starts of all prefixes together; the last view holds those with a match."""
+def _furthest_sql(dialect: Dialect, carried: Sequence[str], started: Sequence[str]) -> str:
+    """Return the SQL that tells of each start how many parts were reached, and the earliest end of the last of them."""
     same = ", ".join(IDENTITY)
-    reached = " UNION ALL ".join(
-        f"SELECT {same}, {count} AS {_REACHED}, {MATCH_END} FROM {started_view(count)}" for count in range(len(asked.prefixes))
+    parts = []
+    for number, name in enumerate(started):
+        shown = ", ".join(column if number == 0 else f"NULL AS {column}" for column in carried)
+        parts.append(f"SELECT {same}, {MATCH_END}, {number} AS {_REACHED}, {shown} FROM {name}")
+    furthest = dialect.struct([("behind", f"-{_REACHED}"), (MATCH_END, MATCH_END)])
+    kept = ", ".join(f"any_value({name}) FILTER (WHERE {_REACHED} = 0) AS {name}" for name in carried)
+    return (
+        f"SELECT {same}, max({_REACHED}) AS {_REACHED}, min({furthest}) AS {_FURTHEST}, {kept} "
+        f"FROM ({' UNION ALL '.join(parts)}) GROUP BY {same}"
     )
-    keys = [(f"{_KEY}{number}", key) for number, key in enumerate(whole.keys)]
-    # Nothing but our own names, so that the columns of the events can have any.
-    inner = ", ".join([*ORDER, TIME_COLUMN, *(f"{DIALECT.quote(key)} AS {own}" for own, key in keys)])
-    shown = [f"{own} AS {DIALECT.quote(name.text)}" for (own, _), name in zip(keys, whole.query.partition_by, strict=True)]
-    shown += [
-        f"{TIME_COLUMN} AS {MATCH_START}",
-        f"{_expiry(whole)} AS {EXPIRED_AT}",
-        f"CAST({_REACHED} AS INTEGER) AS {REACHED}",
-        f"CAST({len(asked.steps)} AS INTEGER) AS {STEPS}",
-        f"{_texts(asked.steps)}[1:{_REACHED}] AS {REACHED_STEPS}",
-        f"{_texts(asked.missing)}[{_REACHED} + 1] AS {MISSING}",
-        f"{_ENDED} AS {LAST_STEP_AT}",
-    ]
-    return f"""
-        WITH earliest AS (SELECT {same}, {_REACHED}, min({MATCH_END}) AS {_ENDED} FROM ({reached}) GROUP BY ALL),
-        furthest AS (
-            SELECT {same}, max({_REACHED}) AS {_REACHED}, arg_max({_ENDED}, {_REACHED}) AS {_ENDED} FROM earliest GROUP BY {same}
-        )
-        SELECT {", ".join(shown)}
-        FROM furthest JOIN (SELECT {inner} FROM ({merged})) USING ({same})
-        SEMI JOIN {started_view(0)} USING ({same})
-        ANTI JOIN {started_view(len(asked.prefixes))} USING ({same})
-        ORDER BY {", ".join(f"{column} NULLS FIRST" for column in ORDER)}
-    """
-
-
-def _expiry(plan: Plan) -> str:
-    assert plan.window is not None
-    size = int(plan.window.size)
-    schema = plan.streams[0][1]
-    kind = schema.columns[schema.time]
-    if kind is Kind.INTEGER:
-        return f"CAST(least(CAST({TIME_COLUMN} AS HUGEINT) + {size}, {_LARGEST}) AS BIGINT)"
-    moment = f"CAST({TIME_COLUMN} AS TIMESTAMP)" if kind is Kind.DATE else TIME_COLUMN
-    return f"{moment} + to_microseconds({size})"
-
-
-def _texts(texts: tuple[str, ...]) -> str:
-    return f"[{', '.join(exp.Literal.string(text).sql(dialect=DIALECT.name) for text in texts)}]"

@@ -23,14 +23,15 @@ from eventide.runtime.streams.planning.slices import IN_ORDER
 from eventide.runtime.streams.queries.arrival import ArrivalStreamEngine, arrival_refusal
 from eventide.runtime.streams.queries.events import EventStreamEngine
 from eventide.runtime.streams.queries.groups import SHOWN_CHECK, GroupStreamEngine, joins_keys
-from eventide.runtime.tables.source import StreamSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from eventide.plan.plan import Plan
     from eventide.plan.schema import StreamSchema
-    from eventide.runtime.prepare.sequences import Dialect, Layout
+    from eventide.runtime.options import RunOptions
+    from eventide.runtime.prepare.sequences import Layout
+    from eventide.runtime.relational.dialect import Dialect
     from eventide.runtime.streams.bucket_query import StreamEngine
 
 
@@ -63,9 +64,8 @@ class StreamOptions:
             raise BindError("BAD_LATENESS", "The lateness is negative.", hint='Give it as a duration: lateness="10 seconds".')
 
 
-def bound_options(settings: StreamSettings | None, schemas: Sequence[StreamSchema], slices: int = 1) -> StreamOptions:
+def bound_options(given: RunOptions, schemas: Sequence[StreamSchema], slices: int = 1) -> StreamOptions:
     """Return what a caller set, in the units of the time columns; into how many slices matches are cut was decided before."""
-    given = settings or StreamSettings()
     options = StreamOptions(
         max(bind_lateness(given.lateness, schema) for schema in schemas),
         given.output,

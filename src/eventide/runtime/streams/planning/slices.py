@@ -10,17 +10,16 @@ from eventide.plan.matchers.slices import why_not_sliced
 from eventide.runtime.spread.distribution import AUTO, PLAIN, REFINED, Distribution
 from eventide.runtime.streams.job import DROP_OLDEST
 from eventide.runtime.streams.output import EARLY
-from eventide.runtime.tables.source import StreamSettings
 
 if TYPE_CHECKING:
     from eventide.plan.plan import Plan
-    from eventide.runtime.tables.source import Options
+    from eventide.runtime.options import RunOptions
 
 BUCKETS_OF_KEYS = "buckets of keys"
 IN_ORDER = "slices share out the paths of the automaton, which takes events in order"
 
 
-def distribute_stream(plan: Plan, options: Options, default_slices: int) -> Distribution:
+def distribute_stream(plan: Plan, options: RunOptions, default_slices: int) -> Distribution:
     """Choose how the matches of a stream are spread over tasks; nothing can be counted before the events have come."""
     way, slices = options.distribution, options.slices
     if way in REFINED:
@@ -30,7 +29,7 @@ def distribute_stream(plan: Plan, options: Options, default_slices: int) -> Dist
             hint='Use distribution="slices": each task finds its own part of the matches.',
         )
     number = slices or default_slices
-    refusal = why_not_sliced_stream(plan, options.stream or StreamSettings())
+    refusal = why_not_sliced_stream(plan, options)
     if way == AUTO:
         reason = refusal or _why_not_worth_slicing(plan)
         return _sliced("no key, and matches can outgrow events", number) if reason is None else _plain(f"not sliced: {reason}")
@@ -45,11 +44,11 @@ def distribute_stream(plan: Plan, options: Options, default_slices: int) -> Dist
     return _sliced("asked for", number)
 
 
-def why_not_sliced_stream(plan: Plan, settings: StreamSettings) -> str | None:
+def why_not_sliced_stream(plan: Plan, options: RunOptions) -> str | None:
     """Return why the matches of a stream cannot be found apart from each other, or None."""
-    if settings.output == EARLY:
+    if options.output == EARLY:
         return "what early output has shown is taken back where it was shown, and each event moves matches to other slices"
-    if settings.overflow == DROP_OLDEST:
+    if options.overflow == DROP_OLDEST:
         return "each slice would drop other partial matches, and then share out other paths"
     if plan.choice.disorder:
         return "the disorder-native operator holds no paths that could be shared out"

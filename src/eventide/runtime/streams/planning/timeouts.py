@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from sqlglot import exp
 
 from eventide.language.parts.columns import parse_columns
 from eventide.pattern.sequence_printing import quote_name, to_ceql
 from eventide.plan.planning import make_plan
 from eventide.plan.rewrite import RULES, partition_by_equality
 from eventide.plan.sequences.output import MATCH_START
-from eventide.plan.timeouts.queries import opaque_explained, timeout_queries
+from eventide.plan.timeouts.queries import EXPIRED_AT, LAST_STEP_AT, opaque_explained, timeout_queries
 from eventide.runtime.prepare.sequences import CLOCK, STREAM
+from eventide.runtime.prepare.timeouts import shown_steps
+from eventide.runtime.streams.bucket_query import END
 from eventide.runtime.streams.job import StreamJob, StreamQuery
 from eventide.runtime.streams.planning.jobs import Projection, Spreading, event_query, fingerprint, roles_of, stream_layout
-from eventide.runtime.streams.queries.timeouts import StartEngine, TimeoutStreamEngine
+from eventide.runtime.streams.planning.sequences import query_work
+from eventide.runtime.streams.planning.work import QueryWork, StreamWork
+from eventide.runtime.streams.queries.timeouts import LAST_STEP, REACHED, StartEngine, TimeoutStreamEngine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eventide.pattern import Query
-    from eventide.plan.plan import Plan
     from eventide.plan.schema import KindsOf, StreamSchema
-    from eventide.plan.timeouts.queries import TimeoutQueries
-    from eventide.runtime.prepare.sequences import Dialect
+    from eventide.runtime.relational.dialect import Dialect
     from eventide.runtime.streams.planning.jobs import StreamOptions
 
 TIMEOUTS = "timeouts"
@@ -32,31 +37,21 @@ TIMEOUTS = "timeouts"
 TIMEOUT_RULES = tuple(rule for rule in RULES if rule is not partition_by_equality)
 
 
-@dataclass(frozen=True)
-class TimeoutJob:
-    """The run, the columns to prepare for it, what it asks, and how the starts are planned and found."""
-
-    job: StreamJob
-    columns: list[tuple[str, str]]
-    asked: TimeoutQueries
-    starts: Plan
-    beginning: StreamQuery
-
-
-def timeout_job(
+def timeout_work(
     query: Query,
     streams: Mapping[str, StreamSchema],
-    describe: KindsOf,
+    kinds_of: KindsOf,
     dialect: Dialect,
     options: StreamOptions,
-) -> TimeoutJob:
-    """Return the run of a query's prefixes."""
+    time: pa.DataType,
+) -> StreamWork:
+    """Return the run of a query's prefixes; `time` is the type of event times."""
     asked = timeout_queries(query)
     shown = ", ".join([*(quote_name(name.text) for name in query.partition_by), MATCH_START])
     beginning = replace(asked.prefixes[0], output=tuple(parse_columns(shown)))
     with opaque_explained():
         plans = [
-            make_plan(one, streams, describe, rules=TIMEOUT_RULES) for one in (beginning, *asked.prefixes[1:], asked.whole)
+            make_plan(one, streams, kinds_of, rules=TIMEOUT_RULES) for one in (beginning, *asked.prefixes[1:], asked.whole)
         ]
     projection = Projection()
     spreading = Spreading(projection, dialect, options.buckets)
@@ -92,7 +87,21 @@ def timeout_job(
         options.max_state,
         options.overflow,
     )
-    return TimeoutJob(job, columns, asked, plans[0], parts[0])
+    starts = query_work(parts[0], plans[0])
+    further = [
+        (EXPIRED_AT, dialect.moment(END, time)),
+        *shown_steps(dialect, asked, REACHED),
+        (LAST_STEP_AT, dialect.time(LAST_STEP, time)),
+    ]
+    results = [*starts.columns(pa.schema([])), *((name, exp.var(sql)) for name, sql in further)]
+    work = QueryWork(whole, lambda own: _leaving(starts, own), lambda _: results)
+    return StreamWork(job, columns, {TIMEOUTS: work})
+
+
+def _leaving(starts: QueryWork, own: pa.Schema) -> pa.Schema:
+    """Return the columns of a start, and how far it came."""
+    further = [pa.field(REACHED, pa.int64()), pa.field(LAST_STEP, pa.int64())]
+    return pa.schema([*starts.leaving(own), *further])
 
 
 def _is_hash(name: str, spreading: Spreading) -> bool:

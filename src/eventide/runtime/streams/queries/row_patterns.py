@@ -20,9 +20,10 @@ from eventide.match.row_pattern.matcher import RowPatternMatcher
 from eventide.pattern.row_patterns import RowsPerMatch
 from eventide.plan.schema import CLOCK_COLUMN
 from eventide.runtime.collect.row_lines import RowFiller
+from eventide.runtime.options import DEFAULT_MAX_STEPS
 from eventide.runtime.stage.row_blocks import Block, encoded
 from eventide.runtime.stage.row_failures import failures_named
-from eventide.runtime.stage.row_stage import DEFAULT_MAX_STEPS, joined
+from eventide.runtime.stage.row_stage import joined
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_COLUMNS, Held, StreamEngine
 from eventide.runtime.streams.queries.row_identity import RowSource, line_columns
 from eventide.runtime.streams.queries.row_needs import check_streamable, hold_of, needs_of, stream_warnings

@@ -2,69 +2,80 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
-from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot import exp
 
-from eventide.errors import BindError, EventideWarning
-from eventide.runtime.relational.spark_errors import bad_expression
-from eventide.runtime.streams.bucket_query import RESULT_COLUMNS
-from eventide.runtime.streams.output import CHANGE, EARLY, ORDERED
-from eventide.runtime.streams.planning.jobs import bound_options, event_job, stream_warnings
-from eventide.runtime.streams.spark.events import result_columns, stage_types
+from eventide.errors import BindError, warn
+from eventide.runtime.relational.spark_types import spark_schema
+from eventide.runtime.streams.output import ORDERED
 from eventide.runtime.streams.spark.processor import QUERY
-from eventide.runtime.streams.spark.run import DIALECT, in_order, run_job, selected, shown_columns
+from eventide.runtime.streams.spark.run import emit, in_order, shown_columns, with_identity
 from eventide.runtime.streams.state_bytes import table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from pyspark.sql import DataFrame
+    from pyspark.sql import types as st
 
-    from eventide.plan.plan import Plan
-    from eventide.runtime.tables.source import Options
+    from eventide.runtime.relational.adapter import Batches
+    from eventide.runtime.relational.dialect import Dialect
+    from eventide.runtime.relational.spark import SparkAdapter
+    from eventide.runtime.streams.planning.work import QueryWork, StreamWork
 
-    Batches = Iterator[pa.RecordBatch]
-    Columns = Sequence[tuple[str, exp.Expression]]
-
-
-def match_queries(merged: DataFrame, plans: Mapping[str, Plan], options: Options) -> DataFrame:
-    """Return the matches of all queries; `query` names the query, and columns that it does not have are null."""
-    schemas = [schema for _, schema in next(iter(plans.values())).streams]
-    bound = bound_options(options.stream, schemas)
-    job, columns = event_job(plans, DIALECT, bound, registry=True)
-    for name, plan in plans.items():
-        for warning in stream_warnings(plan, bound):
-            warnings.warn(f"{name}: {warning}", EventideWarning, stacklevel=4)
-    emitted = run_job(merged, job, columns)
-    stages = {query.name: stage_types(merged, plans[query.name], query, columns) for query in job.queries}
-    found = _unpacked(emitted, stages, bound.output)
-    kept = _condition(plans)
-    if kept is not None:
-        found = found.where(kept)
-    results = {name: result_columns(plan, stages[name]) for name, plan in plans.items()}
-    _refuse_other_types(found, results)
-    try:
-        return found.selectExpr(f"{QUERY} AS query", *shown_columns(_columns(results), bound.output))
-    except PySparkException as error:
-        raise bad_expression(error) from None
+    Trees = list[tuple[str, exp.Expression]]
 
 
-def _unpacked(emitted: DataFrame, stages: Mapping[str, st.StructType], output: str) -> DataFrame:
+class QueriesRun:
+    """The run of several queries over a streaming DataFrame.
+
+    A column `query` names the query of a result, and columns that it does not have are null.
+    """
+
+    def __init__(self, engine: SparkAdapter, events: DataFrame, work: StreamWork) -> None:
+        self._engine = engine
+        self._events = events
+        self._work = work
+        for warning in work.warnings:
+            warn(warning)
+
+    def prepare(self) -> DataFrame:
+        """Return the prepared events."""
+        return self._engine.select(self._events, self._work.columns)
+
+    def match(self, prepared: DataFrame) -> DataFrame:
+        """Return what leaves the buckets, the columns of each query in a struct."""
+        schema = self._engine.schema(prepared)
+        leaving = {name: query.leaving(schema) for name, query in self._work.queries.items()}
+        return _unpacked(emit(prepared, self._work.job), leaving, prepared.schema, self._work.output)
+
+    def finish(self, found: DataFrame) -> DataFrame:
+        """Return the rows of the result."""
+        structs = self._engine.schema(found)
+        results = {
+            name: query.columns(pa.schema(list(structs.field(_struct(number)).type)))
+            for number, (name, query) in enumerate(self._work.queries.items())
+        }
+        _refuse_other_types(self._engine, found, results)
+        shown = shown_columns(_columns(self._engine.dialect, results), self._work.output)
+        kept = _condition(self._engine.dialect, self._work.queries)
+        return self._engine.select(found, [("query", QUERY), *shown], kept)
+
+    def explained(self) -> str:
+        """Return Spark's own plan."""
+        return self._engine.explained(self.finish(self.match(self.prepare())))
+
+
+def _unpacked(emitted: DataFrame, leaving: Mapping[str, pa.Schema], known: st.StructType, output: str) -> DataFrame:
     """Return a row for each result, with the columns of its query in a struct and nulls in those of the others."""
-    fields = [st.StructField(QUERY, st.StringType())]
-    fields += [st.StructField(_struct(number), stage) for number, stage in enumerate(stages.values())]
-    fields += [st.StructField(name, st.LongType()) for name in RESULT_COLUMNS]
-    if output == EARLY:
-        fields.append(st.StructField(CHANGE, st.StringType()))
-    schema = st.StructType(fields)
+    structs = [pa.field(_struct(number), pa.struct(list(stage))) for number, stage in enumerate(leaving.values())]
+    columns = with_identity(pa.schema([pa.field(QUERY, pa.string()), *structs]), output)
+    schema = spark_schema(columns, known)
     zone = emitted.sparkSession.conf.get("spark.sql.session.timeZone")
-    found = emitted.mapInArrow(_struct_function(list(stages), to_arrow_schema(schema, timezone=zone)), schema)
+    found = emitted.mapInArrow(_struct_function(list(leaving), to_arrow_schema(schema, timezone=zone)), schema)
     return found.repartition(1).mapInArrow(in_order, schema) if output == ORDERED else found
 
 
@@ -100,39 +111,39 @@ def _inside(tree: exp.Expression, number: int) -> exp.Expression:
     return holder
 
 
-def _by_query(queries: Iterable[str], trees: Mapping[str, exp.Expression]) -> str:
+def _by_query(dialect: Dialect, queries: Iterable[str], trees: Mapping[str, exp.Expression]) -> str:
     """Return SQL that takes the expression of the query that a row belongs to."""
-    cases = []
-    for number, name in enumerate(queries):
-        if name in trees:
-            literal = exp.Literal.string(name).sql(dialect=DIALECT.name)
-            cases.append(f"WHEN {QUERY} = {literal} THEN {DIALECT.sql(_inside(trees[name], number))}")
+    cases = [
+        f"WHEN {QUERY} = {dialect.text(name)} THEN {dialect.sql(_inside(trees[name], number))}"
+        for number, name in enumerate(queries)
+        if name in trees
+    ]
     return f"CASE {' '.join(cases)} END"
 
 
-def _columns(results: Mapping[str, Columns]) -> list[tuple[str, str]]:
+def _columns(dialect: Dialect, results: Mapping[str, Trees]) -> list[tuple[str, str]]:
     trees: dict[str, dict[str, exp.Expression]] = {}
     shown: dict[str, str] = {}
     for name, columns in results.items():
         for column, tree in columns:
             # Spark tells names apart by their letters, not by their case.
             trees.setdefault(shown.setdefault(column.lower(), column), {})[name] = tree
-    return [(column, _by_query(results, by_query)) for column, by_query in trees.items()]
+    return [(column, _by_query(dialect, results, by_query)) for column, by_query in trees.items()]
 
 
-def _condition(plans: Mapping[str, Plan]) -> str | None:
+def _condition(dialect: Dialect, queries: Mapping[str, QueryWork]) -> str | None:
     """Return the conditions that no kernel knows; queries without any keep all of their rows."""
-    if not any(plan.output.refine for plan in plans.values()):
+    if all(query.where is None for query in queries.values()):
         return None
-    return _by_query(plans, {name: exp.Paren(this=exp.and_(*plan.output.refine, exp.true())) for name, plan in plans.items()})
+    return _by_query(dialect, queries, {name: query.where or exp.true() for name, query in queries.items()})
 
 
-def _refuse_other_types(found: DataFrame, results: Mapping[str, Columns]) -> None:
+def _refuse_other_types(engine: SparkAdapter, found: DataFrame, results: Mapping[str, Trees]) -> None:
     """Refuse columns that have the same name and different types in two queries."""
     kinds: dict[str, tuple[str, st.DataType]] = {}
     for number, (name, columns) in enumerate(results.items()):
-        trees = [(column, DIALECT.sql(_inside(tree, number))) for column, tree in columns]
-        for field in selected(found, trees).schema:
+        inside = [(column, engine.dialect.sql(_inside(tree, number))) for column, tree in columns]
+        for field in engine.select(found, inside).schema:
             other, kind = kinds.setdefault(field.name.lower(), (name, field.dataType))
             if kind != field.dataType:
                 raise BindError(

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
-from pyspark.sql import types as st
 
-from eventide.errors import BindError
-from eventide.runtime.prepare.sequences import SparkDialect
-from eventide.runtime.relational.spark_errors import bad_expression
+from eventide.errors import BindError, warn
+from eventide.runtime.relational.spark_types import spark_schema
 from eventide.runtime.streams.bucket_query import MATCH_HIGH, MATCH_LOW, RESULT_COLUMNS
 from eventide.runtime.streams.output import CHANGE, EARLY, ORDERED, RESULT_ORDER
 from eventide.runtime.streams.planning.jobs import fingerprint
@@ -23,15 +20,18 @@ from eventide.runtime.streams.spark.processor import BODY, COUNTED, COUNTERS, EM
 from eventide.runtime.streams.state_bytes import table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import types as st
 
+    from eventide.runtime.relational.adapter import Columns
+    from eventide.runtime.relational.spark import SparkAdapter
     from eventide.runtime.streams.job import StreamJob
+    from eventide.runtime.streams.planning.work import StreamWork
 
     Batches = Iterator[pa.RecordBatch]
 
-DIALECT = SparkDialect()
 OBSERVATION = "eventide"
 """The name under which counters stand in the progress of a streaming query."""
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -39,12 +39,50 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
 
-def run_job(
-    frame: DataFrame, job: StreamJob, columns: Sequence[tuple[str, str]], observation: str = OBSERVATION
-) -> DataFrame:
+class StreamRun:
+    """The run of one query over a streaming DataFrame."""
+
+    def __init__(self, engine: SparkAdapter, events: DataFrame, work: StreamWork, clause: int = 1, told: str = "") -> None:
+        """Counters of further clauses of a statement have names with their numbers; `told` says how events are spread."""
+        self._engine = engine
+        self._events = events
+        self._work = work
+        self._observation = OBSERVATION if clause == 1 else f"{OBSERVATION}_{clause}"
+        self._told = told
+        ((self._name, self._query),) = work.queries.items()
+        for warning in work.warnings:
+            warn(warning)
+
+    def prepare(self) -> DataFrame:
+        """Return the prepared events."""
+        return self._engine.select(self._events, self._work.columns)
+
+    def match(self, prepared: DataFrame) -> DataFrame:
+        """Return what leaves the buckets."""
+        leaving = with_identity(self._query.leaving(self._engine.schema(prepared)), self._work.output)
+        schema = spark_schema(leaving, prepared.schema)
+        emitted = emit(prepared, self._work.job, self._observation)
+        found = emitted.where(sf.col(QUERY) == self._name).select(BODY).mapInArrow(tables_of, schema)
+        if self._work.output != ORDERED:
+            return found
+        # One task puts the results of all buckets in order; those of later micro-batches end later.
+        return found.repartition(1).mapInArrow(in_order, schema)
+
+    def finish(self, found: DataFrame) -> DataFrame:
+        """Return the rows of the result."""
+        dialect = self._engine.dialect
+        shown = shown_columns(self._query.shown(without_identity(self._engine.schema(found)), dialect), self._work.output)
+        return self._engine.select(found, shown, self._query.kept(dialect))
+
+    def explained(self) -> str:
+        """Return how events are spread and matched, and Spark's own plan."""
+        explained = self._engine.explained(self.finish(self.match(self.prepare())))
+        return f"{self._told}\n{explained}" if self._told else explained
+
+
+def emit(prepared: DataFrame, job: StreamJob, observation: str = OBSERVATION) -> DataFrame:
     """Return what leaves the buckets as rows of (query, packed table); counters are observed on the way."""
-    use_rocksdb(frame.sparkSession)
-    prepared = selected(frame, columns)
+    use_rocksdb(prepared.sparkSession)
     job = _typed(job, prepared.schema)
     packed = prepared.mapInArrow(_spread_function(job), "bucket int, body binary")
     emitted = packed.groupBy("bucket").transformWithStateInPandas(BucketProcessor(job), EMITTED_SCHEMA, "append", "none")
@@ -52,32 +90,21 @@ def run_job(
     return observed.where(f"{BODY} IS NOT NULL").select(QUERY, BODY)
 
 
-def selected(frame: DataFrame, columns: Sequence[tuple[str, str]]) -> DataFrame:
-    """Return columns given as (name, SQL)."""
-    try:
-        return frame.selectExpr(*(f"{sql} AS {DIALECT.quote(name)}" for name, sql in columns))
-    except PySparkException as error:
-        raise bad_expression(error) from None
+def with_identity(leaving: pa.Schema, output: str) -> pa.Schema:
+    """Return the columns of a stage with those that every result has besides."""
+    fields = [*leaving, *(pa.field(name, pa.int64()) for name in RESULT_COLUMNS)]
+    return pa.schema([*fields, pa.field(CHANGE, pa.string())] if output == EARLY else fields)
 
 
-def unpacked(emitted: DataFrame, query: str, stage: st.StructType, output: str) -> DataFrame:
-    """Return the results of one query with the columns of its match stage and those of its identity."""
-    fields = [*stage.fields, *(st.StructField(name, st.LongType()) for name in RESULT_COLUMNS)]
-    if output == EARLY:
-        fields.append(st.StructField(CHANGE, st.StringType()))
-    schema = st.StructType(fields)
-    found = emitted.where(sf.col(QUERY) == query).select(BODY).mapInArrow(tables_of, schema)
-    if output == ORDERED:
-        # One task puts the results of all buckets in order; those of later micro-batches end later.
-        found = found.repartition(1).mapInArrow(in_order, schema)
-    return found
+def without_identity(found: pa.Schema) -> pa.Schema:
+    """Return the columns of a stage, without those that every result has besides."""
+    return pa.schema([field for field in found if field.name not in {*RESULT_COLUMNS, CHANGE}])
 
 
-def shown_columns(columns: Sequence[tuple[str, str]], output: str) -> list[str]:
-    """Return the select list of Finish; early results say what they change, and of which match."""
-    selected = [f"{sql} AS {DIALECT.quote(name)}" for name, sql in columns]
+def shown_columns(columns: Columns, output: str) -> Columns:
+    """Return the columns of a result; early results say what they change, and of which match."""
     if output != EARLY:
-        return selected
+        return columns
     for name, _ in columns:
         if name.lower() in ("change", "match_id"):
             raise BindError(
@@ -86,18 +113,7 @@ def shown_columns(columns: Sequence[tuple[str, str]], output: str) -> list[str]:
                 hint=f"Give yours another name: SELECT ... AS {name}_2.",
             )
     identity = " || ".join(f"lpad(lower(hex({column})), 16, '0')" for column in (MATCH_HIGH, MATCH_LOW))
-    return [f"{CHANGE} AS change", f"{identity} AS match_id", *selected]
-
-
-def refuse_nested(frame: DataFrame, keys: Sequence[str]) -> None:
-    """Refuse keys that hold several values: their nulls cannot be told apart by a hash."""
-    for name in keys:
-        if isinstance(frame.schema[name].dataType, st.ArrayType | st.MapType | st.StructType | st.VariantType):
-            raise BindError(
-                "TYPE_MISMATCH",
-                f"PARTITION BY cannot use {name} on a stream, its type is {frame.schema[name].dataType.simpleString()}.",
-                hint="Partition by a number, text or time; take one out of it in a column of its own.",
-            )
+    return [("change", CHANGE), ("match_id", identity), *columns]
 
 
 def use_rocksdb(session: SparkSession) -> None:

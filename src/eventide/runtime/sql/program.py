@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
-import warnings
-from abc import ABC, abstractmethod
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from eventide.errors import BindError, EventideWarning, Span, did_you_mean
+from eventide.errors import BindError, Span, did_you_mean
 from eventide.pattern.row_patterns import primary_variables
 from eventide.plan.expressions.references import span_of
+from eventide.runtime.inputs import RowInput
+from eventide.runtime.relational.adapter import OWN_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from eventide.language.sql.statement import MatchClause, Statement
-    from eventide.plan.row_patterns.plan import RowPlan
-    from eventide.runtime.stage.row_stage import RowOptions
+    from eventide.runtime.relational.adapter import Adapter, Relation
 
 TABLE_PREFIX = "__et_table_"
-OWN_NAMES = re.compile(r"__et_(?:table|match)_\d+")
 MISSING_COLUMN = re.compile(
     r"""Referenced column "([^"]+)" not found|does not have a column named "([^"]+)"|parameter with name `([^\s]+)` cannot be"""
 )
@@ -30,34 +27,10 @@ MISSING_COLUMN = re.compile(
 MISSING_TABLE = re.compile(r'[Tt]able "([^"]+)" not found')
 
 
-class SqlEngine(ABC):
-    """A relational engine that runs the SQL around the clauses."""
+class StatementProgram:
+    """A statement over given tables on one engine: its clauses leave relations, from which the engine selects the result."""
 
-    @abstractmethod
-    def select(self, tree: exp.Expression, relations: Mapping[str, Any]) -> Any:
-        """Return the rows of a query; `relations` are tables that it knows by name."""
-
-    @abstractmethod
-    def rows(self, relation: Any) -> Any:
-        """Return rows that a clause can stand over."""
-
-    @abstractmethod
-    def columns(self, relation: Any) -> list[str]:
-        """Return the names of a relation's columns."""
-
-    @abstractmethod
-    def emptied(self, tables: Mapping[str, Any]) -> dict[str, Any]:
-        """Return tables with the same columns that cost nothing to run over."""
-
-    @abstractmethod
-    def knows(self, table: exp.Table) -> bool:
-        """Return whether the engine has a table that was not given."""
-
-
-class BoundStatement:
-    """A statement over given tables on one engine."""
-
-    def __init__(self, statement: Statement, engine: SqlEngine, tables: Mapping[str, Any]) -> None:
+    def __init__(self, statement: Statement, engine: Adapter, tables: Mapping[str, Relation]) -> None:
         self._statement = statement
         self._engine = engine
         self._tree = statement.tree.copy()
@@ -66,17 +39,12 @@ class BoundStatement:
         self._scopes = {clause.name: self._scope(self._stand_in(clause.name)) for clause in statement.clauses}
         self._resolve(tables)
 
-    def run(self, options: RowOptions) -> Any:
-        """Return the result."""
-        for number, (clause, rows, plan) in enumerate(self._planned(), start=1):
-            for warning in plan.warnings:
-                warnings.warn(warning, EventideWarning, stacklevel=4)
-            self._relations[clause.name] = rows.recognize(plan, replace(options, clause=number))
-        return self._select_around()
-
-    def _select_around(self) -> Any:
+    def run(self, match: Callable[[MatchClause, RowInput], Relation]) -> Relation:
+        """Return the result; `match` runs a clause over its input."""
+        for number, clause in enumerate(self._statement.clauses, start=1):
+            self._relations[clause.name] = match(clause, RowInput(self._engine, self._input_of(clause), number))
         try:
-            return self._engine.select(self._tree, self._relations)
+            return self._engine.query(self._tree, self._relations)
         except BindError as error:
             raise self._unknown_column(error) or error from None
 
@@ -109,7 +77,7 @@ class BoundStatement:
             column
             for name, relation in self._relations.items()
             if name in tables
-            for column in self._engine.columns(relation)
+            for column in self._engine.schema(relation).names
         ]
 
     def _variables(self) -> set[str]:
@@ -129,27 +97,18 @@ class BoundStatement:
             hint=f"Make a measure of it: MEASURES {name}.{'x' if node is None else node.name} AS ...",
         )
 
-    def plans(self, options: RowOptions) -> list[tuple[RowPlan, str, MatchClause]]:
-        """Return each clause with its plan and how the engine prepares its rows."""
-        found = []
-        for clause, rows, plan in self._planned():
-            found.append((plan, rows.physical(plan), clause))
-            self._relations[clause.name] = rows.recognize(plan, replace(options, clause=len(found)))
-        return found
-
-    def _planned(self) -> Iterator[tuple[MatchClause, Any, RowPlan]]:
-        for clause in self._statement.clauses:
-            try:
-                relation = self._engine.select(self._input(clause), self._relations)
-            except BindError as error:
-                raise self._unknown_column(error) or self._at_clause(error, clause) from None
-            self._refuse_ambiguous(relation, clause)
-            rows = self._engine.rows(relation)
-            yield clause, rows, rows.plan(clause.query)
+    def _input_of(self, clause: MatchClause) -> Relation:
+        """Return the rows that a clause stands over."""
+        try:
+            relation = self._engine.query(self._input(clause), self._relations)
+        except BindError as error:
+            raise self._unknown_column(error) or self._at_clause(error, clause) from None
+        self._refuse_ambiguous(relation, clause)
+        return relation
 
     def _refuse_ambiguous(self, relation: Any, clause: MatchClause) -> None:
         seen: set[str] = set()
-        for column in self._engine.columns(relation):
+        for column in self._engine.schema(relation).names:
             if column.lower() in seen:
                 twice = BindError(
                     "AMBIGUOUS_COLUMN",

@@ -1,0 +1,80 @@
+"""The hall: every run is this chain, from a text to its result, one statement a step.
+
+`api` checks arguments and calls it. CEQL, SASE and the builder come as a query over events; SQL is a program of relations that
+calls it once for each MATCH_RECOGNIZE clause. Tables and streams differ in the driver that `work` chooses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eventide.kinds import kind_of
+from eventide.language import parse
+from eventide.runtime.drivers import Asked, together
+from eventide.runtime.options import RunOptions
+from eventide.runtime.sql.program import StatementProgram
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eventide.language.sql.statement import MatchClause, Statement
+    from eventide.runtime.inputs import EventInput, RowInput
+    from eventide.runtime.relational.adapter import Adapter, Relation
+    from eventide.runtime.work import Work
+
+
+def plan(query: Any, source: EventInput | RowInput, options: RunOptions) -> Any:
+    """Return the plan of a query over its input."""
+    model = parse(query)
+    return kind_of(model).plan(model, source, options)
+
+
+def run(query: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Relation:
+    """Return what is asked of a query over its input."""
+    planned = plan(query, source, options)
+    work = work_of(planned, source, options, asked)
+    prepared = work.prepare()
+    found = work.match(prepared)
+    return work.finish(found)
+
+
+def work_of(planned: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Work:
+    """Return what prepares, matches and finishes a plan."""
+    work: Work = kind_of(planned.query).work(source, planned, options, asked)
+    return work
+
+
+def run_together(plans: Mapping[str, Any], source: EventInput, options: RunOptions) -> Relation:
+    """Return the results of several plans over the same events; a first column `query` names the plan."""
+    work = together(plans, source, options)
+    prepared = work.prepare()
+    found = work.match(prepared)
+    return work.finish(found)
+
+
+def run_statement(
+    statement: Statement, engine: Adapter, tables: Mapping[str, Relation], options: RunOptions
+) -> Relation:
+    """Return the result of SQL; its clauses are run one after the other."""
+
+    def match(clause: MatchClause, source: RowInput) -> Relation:
+        return run(clause.query, source, options)
+
+    return StatementProgram(statement, engine, tables).run(match)
+
+
+def plan_statement(
+    statement: Statement, engine: Adapter, tables: Mapping[str, Relation]
+) -> list[tuple[Any, str, MatchClause]]:
+    """Return each clause of SQL with its plan and how the engine prepares its rows."""
+    planned = []
+
+    def match(clause: MatchClause, source: RowInput) -> Relation:
+        options = RunOptions()
+        clause_plan = plan(clause.query, source, options)
+        work = work_of(clause_plan, source, options)
+        planned.append((clause_plan, work.explained(), clause))
+        return work.finish(work.match(work.prepare()))
+
+    StatementProgram(statement, engine, tables).run(match)
+    return planned

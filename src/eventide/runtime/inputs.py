@@ -1,0 +1,122 @@
+"""The rows that a query reads: one relation of one engine, with the roles of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from eventide.errors import BindError
+from eventide.runtime.prepare.sequences import merged
+from eventide.runtime.relational.types import kinds_of_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlglot import exp
+
+    from eventide.pattern import Query
+    from eventide.plan.schema import Kind, StreamSchema
+    from eventide.runtime.relational.adapter import Adapter, Relation
+
+
+@dataclass(frozen=True)
+class RowInput:
+    """The rows of one relation."""
+
+    engine: Adapter
+    rows: Relation
+    clause: int = 1
+    """Which clause of its statement reads them; counters of streams have names with its number."""
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the rows never end."""
+        return self.engine.is_stream(self.rows)
+
+    def columns(self) -> dict[str, Kind]:
+        """Return the columns with their kinds."""
+        return kinds_of_columns(self.engine.schema(self.rows))
+
+    def kinds_of(self, trees: Sequence[exp.Expression]) -> list[Kind]:
+        """Return the kinds of expressions over one row."""
+        return self.engine.kinds(self.rows, trees)
+
+    def refuse_nested(self, keys: Sequence[str]) -> None:
+        """Refuse keys that hold several values."""
+        _refuse_nested(keys, [self.engine.schema(self.rows)])
+
+
+@dataclass(frozen=True)
+class EventInput:
+    """The events of one or several streams."""
+
+    engine: Adapter
+    streams: Mapping[str, tuple[StreamSchema, Relation]]
+
+    @classmethod
+    def of(cls, given: Mapping[str, tuple[Adapter, Relation, StreamSchema]], query: Query) -> EventInput:
+        """Return the streams that a query reads of those given, which must be of one engine."""
+        wanted = [name.text for name in query.streams]
+        chosen = {name: given[name] for name in wanted if name in given} if len(given) > 1 and wanted else dict(given)
+        engines = [engine for engine, _, _ in given.values()]
+        if len({type(engine) for engine in engines}) > 1:
+            raise BindError(
+                "MIXED_ENGINES",
+                "Some streams are Spark DataFrames and some are Arrow data.",
+                hint="Give all streams in one form, for example spark.createDataFrame(table.to_pandas()).",
+            )
+        read = {name: (schema, relation) for name, (_, relation, schema) in (chosen or given).items()}
+        if len({engines[0].is_stream(relation) for _, relation in read.values()}) > 1:
+            raise BindError(
+                "MIXED_STREAMS",
+                "Some DataFrames are streams and some are not.",
+                hint="Read all of them with spark.readStream, or all with spark.read.",
+            )
+        return cls(engines[0], read)
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the events never end."""
+        return any(self.engine.is_stream(relation) for _, relation in self.streams.values())
+
+    @cached_property
+    def events(self) -> Relation:
+        """The events of all streams with the columns of their roles."""
+        return merged(self.engine, list(self.streams.values()))
+
+    def kinds_of(self, trees: Sequence[exp.Expression]) -> list[Kind]:
+        """Return the kinds of expressions over one event."""
+        return self.engine.kinds(self.events, trees)
+
+    def refuse_nested(self, keys: Sequence[str]) -> None:
+        """Refuse keys that hold several values."""
+        _refuse_nested(keys, [self.engine.schema(relation) for _, relation in self.streams.values()])
+
+    def emptied(self) -> EventInput:
+        """Return an input with the same columns that costs nothing to run over."""
+        empty = {name: (schema, self.engine.emptied(relation)) for name, (schema, relation) in self.streams.items()}
+        return EventInput(self.engine, empty)
+
+    def count_missing(self, column: str | None = None) -> int | None:
+        """Return how many events have no value in a column (None: no time), or None where that would have to be counted."""
+        counted = 0
+        for schema, relation in self.streams.values():
+            nulls = self.engine.count_nulls(relation, schema.time if column is None else column)
+            if nulls is None:
+                return None
+            counted += nulls
+        return counted
+
+
+def _refuse_nested(keys: Sequence[str], schemas: Sequence[pa.Schema]) -> None:
+    # Neither engine compares such keys as Spark's GROUP BY does, and the hash of a stream does not tell their nulls apart.
+    for name in keys:
+        if any(pa.types.is_nested(schema.field(name).type) for schema in schemas if name in schema.names):
+            raise BindError(
+                "TYPE_MISMATCH",
+                f"PARTITION BY cannot use {name}: it holds several values.",
+                hint="Partition by a number, text or time; take one out of it in a column of its own.",
+            )

@@ -1,0 +1,173 @@
+"""How Spark's tasks share the events and the matches of a plan over a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from eventide.errors import warn
+from eventide.plan.matchers.slices import enumerated_plan, why_not_sliced
+from eventide.runtime.collect.matches import stage_schema
+from eventide.runtime.prepare.sequences import CLOCK, finish_of, layout_of, preparation_of
+from eventide.runtime.relational.spark import SparkAdapter
+from eventide.runtime.relational.spark_types import spark_schema
+from eventide.runtime.spread.distribution import AUTO, PLAIN, SHUFFLED_SLICES, SLICES, distribute
+from eventide.runtime.spread.estimate import COLUMNS, Estimate, EstimateStage
+from eventide.runtime.spread.packing import MOST_BYTES
+from eventide.runtime.spread.refining import refined_elsewhere
+from eventide.runtime.spread.slices import SLICE, sliced
+from eventide.runtime.stage.stage import MatchStage, StageOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from eventide.plan.plan import Plan
+    from eventide.runtime.inputs import EventInput
+    from eventide.runtime.options import RunOptions
+    from eventide.runtime.prepare.sequences import Layout
+    from eventide.runtime.relational.adapter import Batches
+    from eventide.runtime.spread.distribution import Distribution
+
+SLAB = "__et_slab"
+HOME = "__et_home"
+
+
+class TaskWork:
+    """The run of a plan whose matches Spark's tasks share in one of several ways."""
+
+    def __init__(self, source: EventInput, plan: Plan, options: RunOptions) -> None:
+        assert isinstance(source.engine, SparkAdapter)
+        self._engine = source.engine
+        self._source = source
+        self._max_matches = options.max_matches
+        self._distribution = distribution_of(source, plan, options)
+        cut = self._distribution.strategy is not None or options.distribution == SLICES
+        self._plan = enumerated_plan(plan) if cut else plan
+        self._layout = layout_for(self._plan, self._distribution)
+        if self._distribution.name == "one task" and plan.window is None:
+            warn("The query has neither PARTITION BY nor a window that cuts the stream, so one task does all the matching.")
+
+    def prepare(self) -> DataFrame:
+        """Return the prepared events, spread over tasks and sorted."""
+        return prepared_for_tasks(self._source, self._plan, self._layout, self._distribution)
+
+    def match(self, prepared: DataFrame) -> DataFrame:
+        """Return what the match stages of all tasks find."""
+        plan, layout, distribution = self._plan, self._layout, self._distribution
+        schema = stage_schema(plan, layout, self._engine.schema(prepared))
+        if distribution.strategy is not None or distribution.broadcast:
+            found_by = sliced if distribution.strategy is None else refined_elsewhere
+            return found_by(prepared, plan, layout, distribution, self._max_matches, spark_schema(schema, prepared.schema))
+        run = _match_function(plan, layout, StageOptions(self._max_matches, distribution.slices))
+        found: DataFrame = self._engine.through(prepared, run, schema)
+        return found
+
+    def finish(self, found: DataFrame) -> DataFrame:
+        """Return the rows of the result."""
+        finished: DataFrame = finish_of(self._plan, self._engine.dialect).of(self._engine, found)
+        return finished
+
+    def explained(self) -> str:
+        """Return how the events are distributed, and Spark's own plan."""
+        return f"distribution: {self._distribution}\n{self._engine.explained(self.finish(self.match(self.prepare())))}"
+
+
+def distribution_of(source: EventInput, plan: Plan, options: RunOptions) -> Distribution:
+    """Choose how a plan is spread over tasks; "auto" counts first, all other ways look at nothing."""
+    assert isinstance(source.engine, SparkAdapter)
+    default = source.engine.default_tasks()
+    if options.distribution != AUTO:
+        return distribute(plan, options.slices, default, options.distribution)
+    plain = distribute(plan, None, default, PLAIN)
+    tasks = options.slices or default
+    if why_not_sliced(plan) is not None or tasks == 1:
+        return plain
+    estimate = _estimate(source, plan, plain)
+    if not estimate.worth_spreading or not estimate.uneven(tasks):
+        return replace(plain, reason=f"{plain.reason}; {estimate.described()}")
+    way = SLICES if estimate.bytes < MOST_BYTES else SHUFFLED_SLICES
+    return replace(distribute(plan, tasks, tasks, way), reason=estimate.described())
+
+
+def _estimate(source: EventInput, plan: Plan, distribution: Distribution) -> Estimate:
+    layout = layout_for(plan, distribution)
+    prepared = prepared_for_tasks(source, plan, layout, distribution)
+    schema = st.StructType([st.StructField(name, st.DoubleType()) for name in COLUMNS])
+
+    def run(batches: Batches) -> Batches:
+        yield EstimateStage(plan, layout).row(batches)
+
+    return Estimate.total(Estimate(*row) for row in prepared.mapInArrow(run, schema).collect())
+
+
+def layout_for(plan: Plan, distribution: Distribution) -> Layout:
+    """Return the names of the prepared columns; a slab is a key, and says which of its events are its own."""
+    slab = distribution.slab is not None
+    return layout_of(plan, home=slab, slab=slab)
+
+
+def prepared_for_tasks(source: EventInput, plan: Plan, layout: Layout, distribution: Distribution) -> DataFrame:
+    """Return the prepared events, spread over tasks and sorted."""
+    preparation = preparation_of(plan, layout, source.engine.dialect)
+    frame = source.events
+    if layout.home is not None:
+        frame = _with_slabs(frame, plan, distribution)
+        preparation = replace(preparation, narrow=[*preparation.narrow, (layout.keys[-1], SLAB), (layout.home, HOME)])
+    elif distribution.shuffled_slices:
+        numbers = sf.sequence(sf.lit(0), sf.lit(distribution.slices - 1))
+        frame = frame.withColumn(SLICE, sf.explode(numbers))
+        preparation = preparation.carrying(SLICE)
+    elif not distribution.keyed:
+        preparation = preparation.together()
+    prepared: DataFrame = preparation.of(source.engine, frame)
+    return prepared
+
+
+def _with_slabs(frame: DataFrame, plan: Plan, distribution: Distribution) -> DataFrame:
+    """Give every event to the slab it lies in and to those that need it for their windows."""
+    assert plan.window is not None
+    size, slab, back = int(plan.window.size), distribution.slab, distribution.back
+    home, first, last = (_slab_number(clock, slab) for clock in (CLOCK, f"({CLOCK} - {back})", f"({CLOCK} + {size})"))
+    spread = frame.withColumn(SLAB, sf.explode(sf.expr(f"sequence({first}, {last})")))
+    return spread.withColumn(HOME, sf.expr(f"CAST({SLAB} = {home} AS TINYINT)"))
+
+
+def _slab_number(clock: str, slab: int | None) -> str:
+    # In whole numbers, and right below zero: a double would lose the edge of a slab.
+    return f"(({clock} - pmod({clock}, {slab}L)) div {slab}L)"
+
+
+def _match_function(plan: Plan, layout: Layout, options: StageOptions) -> Callable[[Batches], Batches]:
+    def run(batches: Batches) -> Batches:
+        if options.slices == 1:
+            yield from MatchStage(plan, layout, options).run(batches)
+            return
+        for number, part in _by_slice(batches):
+            yield from MatchStage(plan, layout, replace(options, slice_index=number)).run(part)
+
+    return run
+
+
+def _by_slice(batches: Batches) -> Iterator[tuple[int, Batches]]:
+    """Cut batches that are sorted by slice where the slice changes."""
+
+    def pieces() -> Iterator[tuple[int, pa.RecordBatch]]:
+        for batch in batches:
+            numbers = batch.column(batch.schema.get_field_index(SLICE)).to_numpy()
+            begin = 0
+            while begin < len(numbers):
+                end = begin + int((numbers[begin:] == numbers[begin]).argmin() or len(numbers) - begin)
+                if (numbers[begin:] == numbers[begin]).all():
+                    end = len(numbers)
+                yield int(numbers[begin]), batch.slice(begin, end - begin)
+                begin = end
+
+    for number, part in groupby(pieces(), key=lambda piece: piece[0]):
+        yield number, (batch for _, batch in part)

@@ -1,0 +1,76 @@
+"""Streaming DataFrames: the runs that Spark hosts, for each kind of pattern."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eventide.plan.schema import StreamSchema
+from eventide.plan.sequences.output import TIME_COLUMN
+from eventide.runtime.relational.spark import SparkAdapter
+from eventide.runtime.streams.planning.jobs import bound_options, reorder_reason
+from eventide.runtime.streams.planning.row_patterns import row_work
+from eventide.runtime.streams.planning.sequences import sequence_work
+from eventide.runtime.streams.planning.slices import distribute_stream
+from eventide.runtime.streams.planning.timeouts import timeout_work
+from eventide.runtime.streams.spark.late import LateRun
+from eventide.runtime.streams.spark.queries import QueriesRun
+from eventide.runtime.streams.spark.run import StreamRun
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eventide.plan.plan import Plan
+    from eventide.plan.row_patterns.plan import RowPlan
+    from eventide.runtime.inputs import EventInput, RowInput
+    from eventide.runtime.options import RunOptions
+
+ONLY = "match"
+"""The name of the query in a run of one."""
+
+
+def matching_events(source: EventInput, plan: Plan, options: RunOptions) -> StreamRun:
+    """Return the run that finds the matches of a stream."""
+    engine = _spark_of(source)
+    distribution = distribute_stream(plan, options, engine.default_tasks())
+    bound = bound_options(options, [schema for _, schema in plan.streams], distribution.slices)
+    reason = reorder_reason(plan, slices=distribution.slices)
+    order = "events are matched as they arrive" if reason is None else f"events wait for the watermark ({reason})"
+    work = sequence_work({ONLY: plan}, engine.dialect, bound)
+    return StreamRun(engine, source.events, work, told=f"distribution: {distribution}; {order}")
+
+
+def matching_queries(source: EventInput, plans: Mapping[str, Plan], options: RunOptions) -> QueriesRun:
+    """Return the run that finds the matches of several queries in one pass."""
+    engine = _spark_of(source)
+    schemas = [schema for _, schema in next(iter(plans.values())).streams]
+    work = sequence_work(plans, engine.dialect, bound_options(options, schemas), registry=True)
+    return QueriesRun(engine, source.events, work)
+
+
+def matching_rows(source: RowInput, plan: RowPlan, options: RunOptions) -> StreamRun:
+    """Return the run of a clause over a stream."""
+    engine = _spark_of(source)
+    bound = bound_options(options, [StreamSchema(plan.columns, plan.order[0])])
+    work = row_work(plan, engine.dialect, bound, options.max_steps)
+    told = "a stream, in buckets by key; rows wait for the watermark"
+    return StreamRun(engine, source.rows, work, source.clause, told)
+
+
+def timing_out(source: EventInput, plan: Plan, options: RunOptions) -> StreamRun:
+    """Return the run that finds the partial matches of a stream that time out."""
+    engine = _spark_of(source)
+    streams = dict(plan.streams)
+    bound = bound_options(options, list(streams.values()))
+    time = engine.schema(source.events).field(TIME_COLUMN).type
+    work = timeout_work(plan.query, streams, source.kinds_of, engine.dialect, bound, time)
+    return StreamRun(engine, source.events, work)
+
+
+def being_late(source: EventInput, options: RunOptions) -> LateRun:
+    """Return the run that finds the late events of a stream."""
+    return LateRun(_spark_of(source), source, options)
+
+
+def _spark_of(source: EventInput | RowInput) -> SparkAdapter:
+    assert isinstance(source.engine, SparkAdapter)
+    return source.engine

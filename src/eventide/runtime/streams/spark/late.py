@@ -1,0 +1,61 @@
+"""The late events of a streaming DataFrame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eventide.runtime.prepare.sequences import CLOCK, STREAM
+from eventide.runtime.streams.job import Group, StreamJob
+from eventide.runtime.streams.planning.jobs import Projection, bound_options
+from eventide.runtime.streams.spark.processor import BODY
+from eventide.runtime.streams.spark.run import emit, tables_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+
+    from eventide.runtime.inputs import EventInput
+    from eventide.runtime.options import RunOptions
+    from eventide.runtime.relational.adapter import Batches
+    from eventide.runtime.relational.spark import SparkAdapter
+
+
+class LateRun:
+    """The run that returns the events that come later than the lateness allows, with their own columns."""
+
+    def __init__(self, engine: SparkAdapter, source: EventInput, options: RunOptions) -> None:
+        schemas = [schema for schema, _ in source.streams.values()]
+        bound = bound_options(options, schemas)
+        projection = Projection()
+        names = dict.fromkeys(name for _, frame in source.streams.values() for name in frame.columns)
+        self._names = {projection.add(engine.dialect.quote(name)): name for name in names}
+        clock = projection.add(CLOCK)
+        stream = projection.add(STREAM) if len(schemas) > 1 else None
+        self._job = StreamJob((), (Group(None, None),), clock, len(schemas), stream, bound.lateness, bound.buckets, late=True)
+        self._engine, self._events, self._columns = engine, source.events, projection.columns()
+
+    def prepare(self) -> DataFrame:
+        """Return the events with the columns that are shown, and their clocks."""
+        return self._engine.select(self._events, self._columns)
+
+    def match(self, prepared: DataFrame) -> DataFrame:
+        """Return the late events."""
+        names = list(self._names)
+        return emit(prepared, self._job).select(BODY).mapInArrow(_late_function(names), prepared.select(*names).schema)
+
+    def finish(self, found: DataFrame) -> DataFrame:
+        """Return the late events under their own names."""
+        return found.toDF(*self._names.values())
+
+    def explained(self) -> str:
+        """Return Spark's own plan."""
+        return self._engine.explained(self.finish(self.match(self.prepare())))
+
+
+def _late_function(names: list[str]) -> Callable[[Batches], Batches]:
+    def run(batches: Batches) -> Batches:
+        for batch in tables_of(batches):
+            yield batch.select(names)
+
+    return run

@@ -1,0 +1,47 @@
+"""The table driver: prepared rows go through a stage to the end, on every engine and for every kind of pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from eventide.runtime.prepare.preparation import Finish, Preparation
+    from eventide.runtime.relational.adapter import Adapter, Batches, Relation
+
+
+@dataclass(frozen=True)
+class TableWork:
+    """The run of a plan over the rows of a table."""
+
+    engine: Adapter
+    rows: Relation
+    preparation: Preparation
+    stage: Callable[[pa.Schema], Callable[[Batches], Batches]]
+    """What each task does with its prepared rows, given their columns."""
+    schema: Callable[[pa.Schema], pa.Schema]
+    """The columns that a stage yields, given those of the prepared rows; refuses types that cannot be collected."""
+    finishing: Finish
+
+    def prepare(self) -> Relation:
+        """Return the prepared rows."""
+        return self.preparation.of(self.engine, self.rows)
+
+    def match(self, prepared: Relation) -> Relation:
+        """Return what the stage makes of the prepared rows."""
+        columns = self.engine.schema(prepared)
+        schema = self.schema(columns)
+        return self.engine.through(prepared, self.stage(columns), schema)
+
+    def finish(self, found: Relation) -> Relation:
+        """Return the rows of the result."""
+        return self.finishing.of(self.engine, found)
+
+    def explained(self) -> str:
+        """Return the engine's plan: of Prepare alone where matching would run at once."""
+        prepared = self.prepare()
+        return self.engine.explained(prepared if self.engine.in_process else self.finish(self.match(prepared)))

@@ -1,0 +1,28 @@
+"""What every run does after planning: prepare, match, finish."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from eventide.runtime.relational.adapter import Relation
+
+
+class Work(Protocol):
+    """The run of a plan over its input by one driver. Nothing is read before `match`, on Spark not before rows are asked for."""
+
+    def prepare(self) -> Any:
+        """Return the prepared rows."""
+        ...
+
+    def match(self, prepared: Any) -> Any:
+        """Return what the stages find."""
+        ...
+
+    def finish(self, found: Any) -> Relation:
+        """Return the rows of the result."""
+        ...
+
+    def explained(self) -> str:
+        """Return how the engine runs it, in the engine's own words."""
+        ...
