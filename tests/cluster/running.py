@@ -6,10 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 import eventide as et
+from eventide import pipeline
 from eventide.plan.matchers.slices import enumerated_plan
-from eventide.plan.planning import make_plan
 from eventide.runtime.collect.matches import stage_schema
-from eventide.runtime.prepare.sequences import layout_of
+from eventide.runtime.options import RunOptions
+from eventide.runtime.prepare.sequences import finish_of, layout_of, preparation_of
 from eventide.runtime.spread.distribution import distribute
 from eventide.runtime.spread.refining import Worker, match_shares, maximal_shares
 from eventide.runtime.stage.stage import MatchStage, StageOptions
@@ -37,11 +38,11 @@ class Spread:
         rows = [{**event, "n": number} for number, event in enumerate(events)]
         given = et.events(pa.Table.from_pylist(rows, SCHEMA), time="time", type="type", tie_break="n")
         self.model = et.query(text).model
-        self.source = given.source.with_streams({"stream": (given.source, given.schema)})
-        self.plan = make_plan(self.model, {"stream": given.schema}, self.source.describe)
+        self.source = et.query(text).input_of(given, {})
+        self.plan = pipeline.plan(self.model, self.source, RunOptions())
         self.layout = layout_of(self.plan)
-        with self.source._connect() as connection:
-            self.table = connection.sql(self.source._prepared(self.plan)).to_arrow_table().combine_chunks()
+        preparation = preparation_of(self.plan, self.layout, self.source.engine.dialect)
+        self.table = self.source.engine.result(preparation.of(self.source.engine, self.source.events)).combine_chunks()
 
     def tasks(self, way, number):
         """Return the matches that each task finds."""
@@ -69,8 +70,9 @@ class Spread:
 
     def _bindings(self, batches):
         schema = stage_schema(self.plan, self.layout, self.table.schema)
-        with self.source._connect() as connection:
-            rows = self.source._finish(connection, self.plan, pa.Table.from_batches(batches, schema)).to_pylist()
+        engine = self.source.engine
+        found = engine.read(pa.Table.from_batches(batches, schema))
+        rows = engine.result(finish_of(self.plan, engine.dialect).of(engine, found)).to_pylist()
         lists = [{name: value for name, value in row.items() if isinstance(value, list)} for row in rows]
         return [
             tuple(sorted((name, tuple(event["n"] for event in value)) for name, value in row.items())) for row in lists

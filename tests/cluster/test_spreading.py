@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import eventide as et
@@ -261,7 +262,7 @@ def test_maximal_matches_are_refused_where_their_parts_are_not_the_matches(text,
 
 
 def test_an_unknown_distribution_is_named_with_what_was_meant():
-    events = et.events(Spread("SELECT * WHERE A", stream("a")).source._table, time="time", type="type")
+    events = et.events(pa.table({"time": [1], "type": ["A"]}), time="time", type="type")
     with pytest.raises(et.BindError, match=r"UNKNOWN_DISTRIBUTION(.|\n)*round_robin"):
         et.query("SELECT * WHERE A ; B").match(events, distribution="round-robin")
     with pytest.raises(et.BindError, match="BAD_SLICES"):

@@ -75,7 +75,7 @@ def find(trial: Trial, rows: list[Row], way: Way) -> pa.Table:
         if way.cuts is None:
             return query.match(matcher=way.matcher, **given)
         with (
-            mock.patch("eventide.runtime.tables.local.MatchStage", _cutting(way.cuts)),
+            mock.patch("eventide.runtime.tables.sequences.MatchStage", _cutting(way.cuts)),
             mock.patch("eventide.runtime.stage.stage.CHUNK_ROWS", 1),
         ):
             return query.match(matcher=way.matcher, **given)

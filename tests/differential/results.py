@@ -15,6 +15,7 @@ from differential.checking import Expected, cutter, events_of, make_events
 from differential.patterns import bound_variables, several_events
 from differential.queries import SECOND, Trial, make_trial, simpler
 from differential.streams import EPOCH
+from eventide import pipeline
 from eventide.errors import BindError, EventideWarning
 from eventide.language.reading.expressions import parse_condition, parse_expression
 from eventide.pattern import (
@@ -32,6 +33,7 @@ from eventide.pattern import (
 from eventide.pattern.sequence_printing import to_ceql
 from eventide.plan.totals.methods import Growth
 from eventide.runtime.collect.ranked import chosen_stage
+from eventide.runtime.options import RunOptions
 from eventide_reference import group_rows, score
 from eventide_reference.sequences.output import starred_variables
 
@@ -203,7 +205,8 @@ def check_groups(rng: Random, trial: Trial, streams: int) -> Growth:
 def cost_of(trial: Trial, rows: list[Row]) -> Growth:
     """Return the way that a query takes."""
     given = events_of(trial, rows, lambda table: table)
-    _, plan = et.query(trial.query)._plan(None, given, None)
+    source = et.query(trial.query).input_of(None, given)
+    plan = pipeline.plan(trial.query, source, RunOptions())
     return plan.totals_method.growth
 
 
@@ -324,7 +327,7 @@ def check_sample_again(rng: Random, trial: Trial, streams: int) -> Growth:
     rows = make_events(rng, trial, streams)
     query = replace(trial.query, sample=Sample(rng.choice((1, 3, 8)), rng.randrange(1 << 20)))
     drawn = _texts(run_quietly(query, events_of(trial, rows, lambda table: table)))
-    with mock.patch("eventide.runtime.tables.local.chosen_stage", _cutting_stage(rng.randrange(1 << 20))):
+    with mock.patch("eventide.runtime.tables.sequences.chosen_stage", _cutting_stage(rng.randrange(1 << 20))):
         assert drawn == _texts(run_quietly(query, events_of(trial, rows, lambda table: table))), to_ceql(query)
     if trial.by_case:
         # Inside a key the order of arrival stays.

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import pairwise
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -19,17 +17,8 @@ from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind, StreamSchema
-from eventide.runtime.prepare.sequences import (
-    ARRIVAL,
-    ORDER,
-    DuckDialect,
-    layout_of,
-    prepared_columns,
-    role_columns,
-    row_filter,
-    select_list,
-)
-from eventide.runtime.relational.duckdb import arrow_kind
+from eventide.runtime.prepare.sequences import ARRIVAL, layout_of, preparation_of, role_columns
+from eventide.runtime.relational.duckdb import DuckAdapter
 from eventide.runtime.stage.stage import StageOptions, make_matcher
 
 # The matchers that the conformance suite judges, by the name that forces each of them.
@@ -37,7 +26,7 @@ MATCHERS = {"automaton": DagMatcher, "runs": RunsMatcher, "recompute": Recompute
 # Those that run every query; recomputation is for (some) sequences of events and loops, without NOT at the end.
 GENERAL = ("automaton", "runs")
 
-DIALECT = DuckDialect()
+ENGINE = DuckAdapter()
 LOWEST = np.iinfo(np.int64).min
 SCHEMA = StreamSchema(
     {"time": Kind.INTEGER, "type": Kind.STRING, "key": Kind.INTEGER, "v": Kind.INTEGER, "w": Kind.FLOAT, "s": Kind.STRING},
@@ -75,28 +64,11 @@ def plan_of(text, matcher=None):
 
 
 def _describe(trees):
-    columns = ", ".join(f"{DIALECT.sql(tree)} AS c{number}" for number, tree in enumerate(trees))
-    schema = _run(COLUMNS.empty_table(), f"SELECT {columns} FROM ({_merged()})").schema
-    return [arrow_kind(field.type) for field in schema]
+    return ENGINE.kinds(_merged(COLUMNS.empty_table()), trees)
 
 
-@cache
-def _connection():
-    """Return one connection for all: opening one takes longer than a query."""
-    return duckdb.connect(":memory:")
-
-
-def _run(events, sql):
-    connection = _connection()
-    connection.register("events", events)
-    try:
-        return connection.sql(sql).to_arrow_table()
-    finally:
-        connection.unregister("events")
-
-
-def _merged():
-    return f"SELECT *, {select_list([role for role in role_columns(SCHEMA, 0, DIALECT, ARRIVAL) if role[0] != ARRIVAL], DIALECT)} FROM events"
+def _merged(events):
+    return ENGINE.extend(ENGINE.read(events), role_columns(SCHEMA, 0, ENGINE.dialect))
 
 
 @dataclass(frozen=True)
@@ -149,11 +121,9 @@ def prepare(plan, events):
     """Let DuckDB compute the bits and values of the events, as Prepare does."""
     layout = layout_of(plan)
     rows = pa.Table.from_pylist([{**event, ARRIVAL: at} for at, event in enumerate(events)], COLUMNS)
-    columns = [*prepared_columns(plan, layout, DIALECT), ("event", ARRIVAL)]
-    order = ", ".join(f"{column} NULLS FIRST" for column in (*layout.keys, *ORDER))
-    table = _run(
-        rows, f"SELECT {select_list(columns, DIALECT)} FROM ({_merged()}) WHERE {row_filter(plan, DIALECT)} ORDER BY {order}"
-    )
+    preparation = preparation_of(plan, layout, ENGINE.dialect)
+    columns = [*preparation.columns, ("event", ARRIVAL)]
+    table = ENGINE.result(replace(preparation, columns=columns).of(ENGINE, _merged(rows)))
     size = table.num_rows
     keys = list(zip(*(table[name].to_pylist() for name in layout.keys), strict=True)) or [()] * size
     restart = np.array([row == 0 or keys[row] != keys[row - 1] for row in range(size)], np.uint8)

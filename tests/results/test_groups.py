@@ -43,7 +43,7 @@ def test_counts_and_sums_are_exact_at_any_size(size: int) -> None:
         "WHERE A ; B+ AS b ; C GROUP BY PARTITION",
         events,
     )
-    table = events.source._table.to_pydict()
+    table = events.relation.table.to_pydict()
     half = 2 ** (size - 1)
     assert row["n"] == str(2**size - 1)
     assert row["m"] == str(size * half)

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import eventide as et
+from eventide import pipeline
 from eventide.errors import DataError, EventideError, EventideWarning, LimitError
-from eventide.runtime.stage.row_stage import RowOptions
-from eventide.runtime.tables.local_rows import LocalRows
+from eventide.runtime.inputs import RowInput
+from eventide.runtime.options import RunOptions
+from eventide.runtime.relational.duckdb import DuckAdapter
 from eventide_reference import recognize
 from row_differential.queries import Trial, simpler_trials
 from row_differential.tables import COLUMNS, Row, as_table, interleaved, make_rows
@@ -56,11 +58,11 @@ def run(trial: Trial, rows: list[Row], way: Way) -> pa.Table:
             rooms.enter_context(mock.patch("eventide.match.row_pattern.matcher.SMALLEST_MEMORY", max(2, way.room)))
         if way.block is not None:
             rooms.enter_context(mock.patch("eventide.runtime.stage.row_stage.BLOCK_ROWS", way.block))
-            rooms.enter_context(mock.patch("eventide.runtime.tables.local_rows.PREPARED_ROWS", way.block))
+            rooms.enter_context(mock.patch("eventide.runtime.relational.duckdb.PREPARED_ROWS", way.block))
         if way.public:
             return et.sql(trial.text, input=table)
-        local = LocalRows(table)
-        return local.recognize(local.plan(trial.query), RowOptions())
+        engine = DuckAdapter()
+        return engine.result(pipeline.run(trial.query, RowInput(engine, engine.read(table)), RunOptions()))
 
 
 @dataclass

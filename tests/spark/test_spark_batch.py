@@ -11,7 +11,8 @@ import pyarrow.compute
 import pytest
 
 import eventide as et
-from eventide.plan.planning import make_plan
+from eventide import pipeline
+from eventide.runtime.options import RunOptions
 from eventide.runtime.spread.distribution import distribute
 from spark.streaming import configured
 
@@ -63,9 +64,8 @@ def spark_rows(query: str, frame, **options):
 
 def distribution_of(query: str, frame):
     events = given(frame)
-    source = events.source.with_streams({"stream": (events.source, events.schema)})
-    plan = make_plan(et.query(query).model, {"stream": events.schema}, source.describe)
-    return distribute(plan, None, 4)
+    read = et.query(query)
+    return distribute(pipeline.plan(read.model, read.input_of(events, {}), RunOptions()), None, 4)
 
 
 QUERIES = [

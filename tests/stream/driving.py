@@ -9,24 +9,26 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 import eventide as et
+from eventide import pipeline
 from eventide.errors import EventideWarning
-from eventide.plan.totals.results import Groups
-from eventide.runtime.collect.group_schema import group_schema
-from eventide.runtime.collect.matches import stage_schema
-from eventide.runtime.prepare.sequences import select_list
-from eventide.runtime.relational.duckdb import DIALECT, fetch
+from eventide.runtime.inputs import EventInput
+from eventide.runtime.options import RunOptions
+from eventide.runtime.relational.adapter import SortKey
+from eventide.runtime.relational.duckdb import DuckAdapter
 from eventide.runtime.streams.bucket import Bucket, Emitted
 from eventide.runtime.streams.bucket_query import RESULT_COLUMNS
 from eventide.runtime.streams.output import CHANGE
-from eventide.runtime.streams.planning.jobs import StreamOptions, event_job, stream_layout
+from eventide.runtime.streams.planning.jobs import StreamOptions
+from eventide.runtime.streams.planning.sequences import sequence_work
 from eventide.runtime.streams.shuffle import gathered, spread
-from eventide.runtime.tables.local import LocalSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eventide.plan.plan import Plan
+    from eventide.runtime.streams.planning.work import StreamWork
 
+ENGINE = DuckAdapter()
 END_OF_TIME = 1 << 62
 
 
@@ -46,20 +48,24 @@ class Run:
     force: str | None = None
 
     def __post_init__(self) -> None:
+        self.plans: dict[str, Plan] = {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
-            planned = {name: query._plan(None, self.events, self.force) for name, query in self.queries.items()}
-        self.plans: dict[str, Plan] = {name: plan for name, (_, plan) in planned.items()}
-        self.source: LocalSource = next(iter(planned.values()))[0]
-        self.job, self.columns = event_job(self.plans, DIALECT, self.options, registry=self.registry)
+            for name, query in self.queries.items():
+                self.source = query.input_of(None, self.events)
+                self.plans[name] = pipeline.plan(query.model, self.source, RunOptions(matcher=self.force))
+        self.work = self.planned()
+        self.job = self.work.job
+
+    def planned(self) -> StreamWork:
+        """Return what the run does."""
+        return sequence_work(self.plans, ENGINE.dialect, self.options, registry=self.registry)
 
     def prepared(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Prepare a micro-batch as the relational engine does."""
-        streams = {name: (LocalSource.of(table), self.events[name].schema) for name, table in tables.items()}
-        source = self.source.with_streams(streams)
-        with source._connect() as connection:
-            merged = f"SELECT *, row_number() OVER () AS __et_row FROM ({source._merged()})"
-            return fetch(connection, f"SELECT {select_list(self.columns, DIALECT)} FROM ({merged}) ORDER BY __et_row")
+        streams = {name: (self.events[name].schema, ENGINE.read(table)) for name, table in tables.items()}
+        numbered = ENGINE.number(EventInput(ENGINE, streams).events, "__et_row")
+        return ENGINE.result(ENGINE.arrange(numbered, self.work.columns, (), [SortKey("__et_row")]))
 
     def feed(self, tables: Mapping[str, pa.Table]) -> list[Emitted]:
         """Take one micro-batch and return what each bucket puts out."""
@@ -107,28 +113,15 @@ class Run:
 
     def finished(self, name: str, tables: list[pa.Table]) -> pa.Table:
         """Turn what came out of buckets into rows as a user sees them, corrections applied."""
-        plan = self.plans[name]
+        query = self.work.queries[name]
         kept = [sums(tables)] if tables and CHANGE in tables[0].column_names else tables
-        with self.source._connect() as connection:
-            if kept and kept[0].num_rows:
-                found = pa.concat_tables(kept).drop_columns(list(RESULT_COLUMNS))
-            else:
-                prepared = fetch(connection, f"{self.source._prepared(plan)} LIMIT 0").schema
-                schema_of = group_schema if isinstance(plan.results, Groups) else stage_schema
-                found = schema_of(plan, stream_layout(plan), prepared).empty_table()
-            if isinstance(plan.results, Groups):
-                return found
-            connection.register("found", found)
-            return finish(connection, plan)
-
-
-def finish(connection: Any, plan: Plan) -> pa.Table:
-    """Run Finish over what is registered as `found`."""
-    from eventide.runtime.prepare.sequences import finish_columns, finish_filter
-
-    sql = f"SELECT {select_list(finish_columns(plan, DIALECT), DIALECT)} FROM found"
-    condition = finish_filter(plan, DIALECT)
-    return fetch(connection, f"{sql} WHERE {condition}" if condition else sql)
+        if kept and kept[0].num_rows:
+            found = pa.concat_tables(kept).drop_columns(list(RESULT_COLUMNS))
+        else:
+            prepared = self.prepared({stream: events.relation.table.slice(0, 0) for stream, events in self.events.items()})
+            found = query.leaving(prepared.schema).empty_table()
+        shown = query.shown(found.schema, ENGINE.dialect)
+        return ENGINE.result(ENGINE.select(ENGINE.read(found), shown, query.kept(ENGINE.dialect)))
 
 
 def sums(tables: list[pa.Table]) -> pa.Table:

@@ -59,7 +59,7 @@ def stream_of(rng: Random, trial: Trial, output: str, bound: int) -> Run:
 
 
 def tables_of(trial: Trial, rows: list[Row]) -> Any:
-    return {name: events.source._table for name, events in events_of(trial, rows, lambda table: table).items()}
+    return {name: events.relation.table for name, events in events_of(trial, rows, lambda table: table).items()}
 
 
 def never_certain(run: Run) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -13,11 +14,13 @@ import pytest
 import eventide as et
 from differential.checking import Expected, Way, described, events_of, make_events
 from differential.queries import Trial, make_trial
+from eventide import pipeline
 from eventide.errors import BindError, DataError
 from eventide.plan.matchers.slices import why_not_sliced
 from eventide.plan.plan import SHARED_DAG
+from eventide.runtime.options import RunOptions
 from eventide.runtime.prepare.sequences import CLOCK
-from eventide.runtime.relational.duckdb import DIALECT
+from eventide.runtime.relational.dialect import DuckDialect
 from eventide.runtime.streams.bucket import Counters, Emitted
 from eventide.runtime.streams.bucket_numbers import place_numbers, spark_hash
 from eventide.runtime.streams.job import Place, StreamJob
@@ -25,7 +28,6 @@ from eventide.runtime.streams.planning.jobs import Projection, Spreading, Stream
 from eventide.runtime.streams.planning.slices import distribute_stream
 from eventide.runtime.streams.spark.processor import COUNTED, COUNTERS, emitted_frames
 from eventide.runtime.streams.state_bytes import table_of
-from eventide.runtime.tables.source import Options, StreamSettings
 from stream.driving import Run
 from stream.reading import Story, read_stories
 from stream.test_buckets import ROLES, feed, matches, resumed, running
@@ -178,14 +180,16 @@ def test_queries_with_and_without_slices_share_a_run() -> None:
     texts = {"sliced": EXPLODING, "whole": "SELECT NEXT * WHERE A AS a ; B AS b WITHIN 5", "keyed": "SELECT * WHERE A ; B PARTITION BY k WITHIN 5"}
     run = running(texts, StreamOptions(buckets=4), registry=True)
     projection, alone = Projection(), StreamOptions(buckets=4)
-    spreading = Spreading(projection, DIALECT, 4)
+    dialect = DuckDialect()
+    spreading = Spreading(projection, dialect, 4)
     clock = projection.add(CLOCK)
     queries = tuple(
-        event_query(name, plan, DIALECT, StreamOptions(buckets=4, slices=3) if name == "sliced" else alone, projection, spreading)
+        event_query(name, plan, dialect, StreamOptions(buckets=4, slices=3) if name == "sliced" else alone, projection, spreading)
         for name, plan in run.plans.items()
     )
     mixed = running(texts, alone, registry=True)
-    mixed.job, mixed.columns = StreamJob(queries, tuple(spreading.groups), clock, 1, None, 0, 4, registry=True), projection.columns()
+    mixed.job = StreamJob(queries, tuple(spreading.groups), clock, 1, None, 0, 4, registry=True)
+    mixed.work = replace(mixed.work, job=mixed.job, columns=projection.columns())
     for words in ("a1/p b2/p", "b3/p b4/q c5/p a5/q b1/p", "b6/q c7/p", "x50/p"):
         feed(run, words)
         feed(mixed, words)
@@ -263,9 +267,9 @@ def test_a_bucket_has_its_number_whatever_others_there_are() -> None:
 
 
 def chosen(text: str, matcher: str | None = None, **given: Any) -> Any:
-    stream = StreamSettings(output=given.pop("output", "final"), overflow=given.pop("overflow", "error"))
-    _, plan = et.query(text)._plan(None, ROLES, matcher)
-    return distribute_stream(plan, Options(stream=stream, **given), 4)
+    query = et.query(text)
+    options = RunOptions(matcher=matcher, **given)
+    return distribute_stream(pipeline.plan(query.model, query.input_of(None, ROLES), options), options, 4)
 
 
 KEYED = EXPLODING.replace(" WITHIN", " PARTITION BY k WITHIN")

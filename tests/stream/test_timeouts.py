@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from datetime import UTC, datetime
 from random import Random
@@ -16,15 +15,15 @@ from differential.checking import Expected, events_of, make_events
 from differential.queries import Trial, make_trial
 from differential.streams import Row
 from differential.test_timeouts import is_sequence, timed
-from eventide.errors import EventideWarning
-from eventide.runtime.prepare.sequences import select_list
-from eventide.runtime.relational.duckdb import DIALECT, fetch
+from eventide.plan.sequences.output import TIME_COLUMN
+from eventide.plan.timeouts.queries import EXPIRED_AT, LAST_STEP_AT, MISSING, REACHED_STEPS, STEPS
 from eventide.runtime.streams.planning.jobs import StreamOptions
-from eventide.runtime.streams.planning.timeouts import timeout_job
+from eventide.runtime.streams.planning.timeouts import timeout_work
+from eventide.runtime.streams.planning.work import StreamWork
 from eventide.runtime.streams.queries.timeouts import LAST_STEP, REACHED
 from eventide_reference import timeouts
 from seeds import seeds
-from stream.driving import Run
+from stream.driving import ENGINE, Run
 from stream.test_event_engine import disordered, pieces, tables_of
 
 BATCHES = 3
@@ -32,30 +31,27 @@ QUERIES_OF_A_BATCH = 12
 STREAMS_OF_A_TABLE = 12
 FEWEST_TIMEOUTS = 100
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TOLD = (EXPIRED_AT, "reached", STEPS, REACHED_STEPS, MISSING, LAST_STEP_AT)
 
 
 class TimeoutRun(Run):
     """A streaming run for the time-outs of a query."""
 
-    def __post_init__(self) -> None:
-        [query] = self.queries.values()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EventideWarning)
-            self.source, plan = query._plan(None, self.events, None)
-        self.planned = timeout_job(plan.query, dict(plan.streams), self.source.describe, DIALECT, self.options)
-        self.job, self.columns = self.planned.job, self.planned.columns
+    def planned(self) -> StreamWork:
+        [plan] = self.plans.values()
+        time = ENGINE.schema(self.source.events).field(TIME_COLUMN).type
+        return timeout_work(plan.query, dict(plan.streams), self.source.kinds_of, ENGINE.dialect, self.options, time)
 
     def found_rows(self) -> list[tuple[Any, ...]]:
         """Return key, start, reached and the clock of the last step of all that came out."""
         tables = self.found.get("timeouts", [])
         if not tables:
             return []
-        plan = self.planned.starts
-        columns = [(column.name, DIALECT.sql(column.tree)) for column in plan.output.columns]
+        found = pa.concat_tables(tables)
+        starts = self.work.queries["timeouts"].shown(found.schema, ENGINE.dialect)
+        columns = [(name, sql) for name, sql in starts if name not in TOLD]
         columns += [("reached", REACHED), ("last_step", LAST_STEP)]
-        with self.source._connect() as connection:
-            connection.register("found", pa.concat_tables(tables))
-            return [tuple(row.values()) for row in fetch(connection, f"SELECT {select_list(columns, DIALECT)} FROM found").to_pylist()]
+        return [tuple(row.values()) for row in ENGINE.result(ENGINE.select(ENGINE.read(found), columns)).to_pylist()]
 
 
 def clock_of(moment: Any) -> int:

@@ -12,13 +12,11 @@ from random import Random
 from unittest import mock
 
 from eventide.errors import BindError, DataError, EventideWarning
-from eventide.runtime.stage.row_stage import RowOptions
 from eventide.runtime.streams.queries.row_patterns import check_streamable, hold_of
-from eventide.runtime.tables.local_rows import LocalRows
 from row_differential.checking import Expected, Parts, by_partition
 from row_differential.queries import Trial, make_trial
 from row_differential.tables import EPOCH, Row, as_table, make_rows
-from stream_rows.running import FAR, Stream, cuts, identities, once, plan_of, stream_of
+from stream_rows.running import FAR, Stream, cuts, identities, once, plan_of, rows_of_table, stream_of
 
 ORDERS = (
     ("ts",),
@@ -156,7 +154,7 @@ def look(trial: Trial, stream: Stream, rows: list[Row], shown: dict[tuple[int, i
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
-            whole = LocalRows(as_table(rows)).recognize(stream.plan, RowOptions())
+            whole = rows_of_table(stream.plan, as_table(rows))
     except DataError:
         # Rows that are still to come may mend it.
         return

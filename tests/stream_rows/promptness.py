@@ -11,12 +11,10 @@ import pyarrow as pa
 from eventide.errors import BindError
 from eventide.pattern.row_patterns import primary_variables
 from eventide.plan.row_patterns.plan import RowPlan
-from eventide.runtime.stage.row_stage import RowOptions
 from eventide.runtime.streams.queries.row_patterns import check_streamable
-from eventide.runtime.tables.local_rows import LocalRows
 from row_differential.patterns import VARIABLES, make_pattern, to_text
 from stream_rows.letters import EPOCH, micros
-from stream_rows.running import plan_of, stream_of
+from stream_rows.running import plan_of, rows_of_table, stream_of
 
 DEPTH = 3
 LETTERS = (*VARIABLES, "?")
@@ -104,7 +102,7 @@ def check_promptness(rng: Random, prefixes: int) -> int:
         for row in rows_of(number * width + place, letters + "".join(more), seconds + [WATERMARK] * len(more))
     ]
     table = pa.Table.from_pylist(possible, schema=SCHEMA)
-    whole = matches_of(LocalRows(table).recognize(plan, RowOptions()).select(["p", "number", "class", "id"]))
+    whole = matches_of(rows_of_table(plan, table).select(["p", "number", "class", "id"]))
     count = 0
     for number, (letters, seconds) in enumerate(starts):
         right = common_start([whole.get(number * width + place, []) for place in range(width)])

@@ -11,17 +11,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from eventide import pipeline
 from eventide.errors import EventideWarning
 from eventide.language.sql.statement import parse_statement
 from eventide.plan.row_patterns.plan import RowPlan
 from eventide.plan.schema import CLOCK_COLUMN
-from eventide.runtime.prepare.row_patterns import ARRIVAL, RowPreparation
-from eventide.runtime.prepare.sequences import select_list
-from eventide.runtime.relational.duckdb import DIALECT, connected, fetch
+from eventide.runtime.inputs import RowInput
+from eventide.runtime.options import RunOptions
+from eventide.runtime.prepare.row_patterns import RowPreparation
+from eventide.runtime.prepare.sequences import ARRIVAL
+from eventide.runtime.relational.adapter import SortKey
+from eventide.runtime.relational.duckdb import DuckAdapter
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, MATCH_HIGH, MATCH_LOW, RESULT_COLUMNS
 from eventide.runtime.streams.queries.row_patterns import RowStreamEngine
-from eventide.runtime.tables.local_rows import LocalRows
 
+ENGINE = DuckAdapter()
+DIALECT = ENGINE.dialect
 FAR = 1 << 60
 """A watermark above all times."""
 
@@ -30,7 +35,7 @@ def plan_of(text: str, table: pa.Table) -> RowPlan:
     """Bind the first clause of a query."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EventideWarning)
-        return LocalRows(table).plan(parse_statement(text).clauses[0].query)
+        return pipeline.plan(parse_statement(text).clauses[0].query, RowInput(ENGINE, ENGINE.read(table)), RunOptions())
 
 
 @dataclass
@@ -87,8 +92,7 @@ def stream_of(plan: RowPlan, table: pa.Table) -> Stream:
     time = plan.order[0]
     columns = [*preparation.narrow(), (CLOCK_COLUMN, DIALECT.micros(DIALECT.quote(time), plan.columns[time]))]
     numbered = table.append_column(ARRIVAL, pa.array(np.arange(table.num_rows)))
-    with connected({"input": numbered}) as connection:
-        prepared = fetch(connection, f"SELECT {select_list(columns, DIALECT)} FROM input ORDER BY {ARRIVAL}")
+    prepared = ENGINE.result(ENGINE.arrange(ENGINE.read(numbered), columns, (), [SortKey(ARRIVAL)]))
     prepared = prepared.rename_columns([ID if name == ARRIVAL else name for name in prepared.column_names])
     keys: dict[tuple[str, ...], int] = {}
     values = zip(*(map(repr, prepared.column(name).to_pylist()) for name in preparation.keys), strict=True)
@@ -104,8 +108,7 @@ def finished(plan: RowPlan, tables: list[pa.Table]) -> list[tuple[Any, ...]]:
     if not tables:
         return []
     found = pa.concat_tables(tables).drop_columns(list(RESULT_COLUMNS))
-    with connected({"found": found}) as connection:
-        table = fetch(connection, f"SELECT {select_list(RowPreparation(plan, DIALECT).finish(), DIALECT)} FROM found")
+    table = ENGINE.result(RowPreparation(plan, DIALECT).finish().of(ENGINE, ENGINE.read(found)))
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
@@ -131,3 +134,8 @@ def cuts(rng: Random, rows: int) -> list[int]:
         sizes.append(min(rows, rng.randint(0, most)))
         rows -= sizes[-1]
     return sizes
+
+
+def rows_of_table(plan: RowPlan, table: pa.Table) -> pa.Table:
+    """Return the rows that a clause has over a table."""
+    return ENGINE.result(pipeline.run(plan.query, RowInput(ENGINE, ENGINE.read(table)), RunOptions()))
