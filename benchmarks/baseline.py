@@ -1,4 +1,4 @@
-"""The baseline of kammoun.md 3.1: leaves hold events, nested loops join them at every trigger, loops take all of a powerset.
+"""The baseline of Kammoun 2019, 3.5: leaves hold events, nested loops join them at every trigger, loops take all of a powerset.
 
 Written for the canonical queries alone, `a ; b+` and `a ; b+ ; c`, to be compared with; nobody should run it.
 """

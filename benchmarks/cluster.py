@@ -1,4 +1,4 @@
-"""Matches spread over tasks: the five experiments of abella.md 9 with a real predicate, and apart from them simulated waits."""
+"""Matches spread over tasks: the five experiments of Abella 2022, 6 with a real predicate, and beside them simulated waits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATTERNS = {"Q1": "A AS a ; B AS b ; C AS c", "Q2": "A AS a ; B+ AS b ; C AS c",
 COUNTED = "SELECT COUNT(a) AS a, COUNT(b) AS b, COUNT(c) AS c WHERE"
 SAME_ID = "FILTER a.id = b.id"
 WAIT = 0.01
-"""What the thesis waited for each event of a match, in place of a predicate."""
+"""What Abella 2022, 6.3 waited for each event of a match, in place of a predicate."""
 
 
 def letters(name: str, matches: int) -> str:
@@ -169,7 +169,7 @@ def judging(spark: SparkSession, scale: float) -> list[Figure]:
 
 
 def waiting() -> list[Figure]:
-    """Experiment 1 as the thesis measured it: no predicate but a simulated wait of 10 ms for each event of a match."""
+    """Experiment 1 as Abella 2022, 6.3 measured it: no predicate but a simulated wait of 10 ms for each event of a match."""
     figures = []
     for name, matches in (("Q1", 36), ("Q2", 31), ("Q3", 49)):
         given = et.events(stream(name, matches, ids=1), time="ts", type="kind")

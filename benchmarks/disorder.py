@@ -1,4 +1,4 @@
-"""Disorder: the disorder-native operator against a reorder buffer in front of the in-order automaton (li.md 5.2).
+"""Disorder: the disorder-native operator against a reorder buffer in front of the in-order automaton (Li 2010, 4.6).
 
 SEQ(A, B, C, D, E, F) WITHIN 20 over one event a time unit, the six types drawn uniformly. A share of the events is delayed by
 1 to K time units; the watermark is the latest time less K. Times are those of the processor, best of three; all ratios are

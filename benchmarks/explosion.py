@@ -1,4 +1,4 @@
-"""Queries that explode: loops under skip-till-any with conditions between events (kammoun.md 5.1).
+"""Queries that explode: loops under skip-till-any with conditions between events (Kammoun 2019, 3.8).
 
 Queries 1, 2, 2 with a condition that few first events fulfil (`% 17`), and 3, on generated stock, card and activity data, over
 windows counted in events of a key. Every point runs in a process of its own, which is stopped after a time limit: a matcher that
@@ -74,7 +74,7 @@ def events_of(point: Point) -> pa.Table:
         table = stocks(point.events, companies=10, seed=1, selectivity=point.rising or 0.5)
     elif "cards" in point.query:
         table = cards(point.events, cards=20, seed=2, fraud=0.2)
-        # The paper takes whole amounts modulo 17.
+        # Kammoun 2019, 3.8 takes whole amounts modulo 17.
         cents = np.round(table["amount"].to_numpy() * 100).astype(np.int64)
         table = table.set_column(table.column_names.index("amount"), "amount", pa.array(cents))
     else:

@@ -70,7 +70,7 @@ def update(events: int = 10_000_000) -> list[Figure]:
 
 
 def enumeration(matches: int = 10_000_000) -> list[Figure]:
-    """Measure enumeration into arrays for the streams S1, S2, S3 of abella.md 9, also with a binary equality."""
+    """Measure enumeration into arrays for the streams S1, S2, S3 of Abella 2022, 6.2, also with a binary equality."""
     side = round(matches**0.5)
     long_side = round((3 * matches) ** 0.5)
     subsets = round(np.log2(matches))

@@ -1,4 +1,4 @@
-"""The event tree against an R-tree: inserts and queries of four-dimensional stock events (kammoun.md 5.1, Fig. 3.8).
+"""The event tree against an R-tree: inserts and queries of four-dimensional stock events (Kammoun 2019, Fig. 3.8).
 
 Each window is filled event by event; after every tenth event a range query asks for what a closing event asks for. A *narrow*
 one wants the events of its company with a higher price and at least its volume, a *wide* one those of all companies. Times are

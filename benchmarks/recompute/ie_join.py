@@ -1,4 +1,4 @@
-"""IEJoin: sorted lists, permutations, offsets and a bit array for two inequalities; further predicates filter (kammoun.md 3.10).
+"""IEJoin (Khayyat et al. 2017): sorted lists, permutations, offsets, a bit array for two inequalities; further predicates filter.
 
 Outer and inner events are sorted by the first two compared coordinates. Outer events are visited in the order of the second;
 inner ones that satisfy it are marked in a bit array in the order of the first, where those that satisfy the first as well are

@@ -1,4 +1,4 @@
-"""Joins of two relations on 2 to 6 inequalities: nested loops, IEJoin, and the joins of recomputation (kammoun.md 5.1, Fig. 3.9).
+"""Joins of two relations on 2 to 6 inequalities: nested loops, IEJoin, and the joins of recomputation (Kammoun 2019, Fig. 3.9).
 
 Every way includes what it does before it joins (sorting, regions). The bits of 50,000 by 50,000 pairs are 312 MB, so outer events
 go in portions into the same room. Times are those of the processor.

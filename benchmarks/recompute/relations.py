@@ -1,7 +1,7 @@
-"""Relations of 2 to 6 correlated or independent dimensions, in the manner of the skyline literature (kammoun.md 5.1, S-CD).
+"""Relations of 2 to 6 correlated or independent dimensions, in the manner of the skyline literature (Kammoun 2019, 3.8.1).
 
 *Dominated* relations lie along the diagonal, so that one event is mostly below another in all dimensions or in none;
-*independent* ones fill the cube. The paper gives no parameters; the spread around the diagonal is ours.
+*independent* ones fill the cube. The thesis gives no parameters; the spread around the diagonal is ours.
 """
 
 from __future__ import annotations

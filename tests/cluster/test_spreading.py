@@ -1,4 +1,4 @@
-"""All ways to spread the matches of a query give the oracle's set, each match once, in even shares (abella.md 5 to 8)."""
+"""All ways to spread the matches of a query give the oracle's set, each match once, in even shares (Abella 2022, 4 and 5)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_no_events_are_no_matches(way):
     assert Spread("SELECT * WHERE A AS a ; B AS b", []).tasks(way, 3) == [[], [], []]
 
 
-# T1 ---------------------------------------------------------------------------------------------------------------------
+# Abella 2022, example 1.1 -----------------------------------------------------------------------------------------------
 
 FIRES = stream("hthhthhtt", keys=[1, 1, 2, 1, 2, 2, 1, 1, 1], v=[50, 24, 49, 24, 24, 42, 23, 40, 45])
 FIRE_QUERY = """SELECT * WHERE T AS t1 ; {middle} AS h1 ; {last} AS t2
@@ -100,7 +100,7 @@ def test_the_fires_are_found_by_every_way(way, middle, last, more, expected):
     assert sorted(tuple(sorted(event for _, bound in match for event in bound)) for match in found) == sorted(expected)
 
 
-# T5 to T8: maximal matches ----------------------------------------------------------------------------------------------
+# Abella 2022, example 4.1 and A.2: maximal matches ----------------------------------------------------------------------
 
 
 def maximal(letters, steps, repeats):
@@ -168,7 +168,7 @@ def test_the_largest_configurations_are_handed_out_first():
     assert loads.max() - loads.min() <= 6
 
 
-# T10 --------------------------------------------------------------------------------------------------------------------
+# Abella 2022, 6.2 -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -1,4 +1,4 @@
-"""The invariants of the shared DAG (abella.md 7.1 and 7.2) on random automata and streams, seen through the engine."""
+"""The invariants of the shared DAG (Abella 2022, 5.1 and 5.2) on random automata and streams, seen through the engine."""
 
 from __future__ import annotations
 

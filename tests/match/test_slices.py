@@ -1,4 +1,4 @@
-"""Slices of the enumeration: disjoint, complete and even, also under windows (abella.md 7.4, errata E4 and E5)."""
+"""Slices of the enumeration: disjoint, complete, even under windows (Abella 2022, 5.4, errata slice-guard and live-slices)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worked examples and the canonical queries of kammoun.md through recomputation."""
+"""The worked examples and the queries of Kammoun 2019, 3.2 and 3.8, through recomputation."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ def regions_found(more="", window=10):
     return et.query(query).match(et.events(table, time="ts", type="kind", time_unit="ms"), matcher="recompute").num_rows
 
 
-def test_w1_counts_every_rising_run_before_a_fall_in_pressure():
+def test_figure_2_4_counts_every_rising_run_before_a_fall_in_pressure():
     assert regions_found() == 240
 
 
-def test_w1_counts_those_that_rise_to_the_end():
+def test_figure_2_4_counts_those_that_rise_to_the_end():
     assert regions_found("AND c.volume > LAST(b.volume)") == 239
 
 
 @pytest.mark.parametrize("more", ["", "AND c.volume > LAST(b.volume)"])
-def test_w1_counts_fewer_in_a_window_of_nine(more):
+def test_figure_2_4_counts_fewer_in_a_window_of_nine(more):
     assert regions_found(more, 9) == 141
 
 
-def test_w3_leaves_to_each_step_what_the_trigger_and_the_highest_price_allow():
+def test_example_2_leaves_to_each_step_what_the_trigger_and_the_highest_price_allow():
     prices = [0, 3, 7, 18, 5, 12, 17, 6]
     query = "SELECT * WHERE T AS a ; T+ AS b ; T AS c FILTER a.v < b.v AND b.v < NEXT(b.v) AND c.v < FIRST(b.v)"
     with pytest.warns(et.EventideWarning, match="neither WITHIN nor LIMIT"):
@@ -73,20 +73,20 @@ def test_w3_leaves_to_each_step_what_the_trigger_and_the_highest_price_allow():
 FALLING = [30, 25, 50, 40, 22, 15, 21]
 
 
-def test_w4_joins_an_event_with_all_later_ones_that_it_exceeds():
+def test_example_3_joins_an_event_with_all_later_ones_that_it_exceeds():
     found = et.query("SELECT * WHERE T AS o ; T AS i FILTER o.v > i.v").match(numbers(FALLING), matcher="recompute")
     pairs = {(row["o"][0]["ts"], row["i"][0]["ts"]) for row in found.to_pylist() if row["o"][0]["ts"] <= 4}
     assert pairs == {(1, 2), (1, 5), (1, 6), (1, 7), (2, 5), (2, 6), (2, 7), (3, 4), (3, 5), (3, 6), (3, 7), (4, 5), (4, 6), (4, 7)}
 
 
-def test_w5_finds_eleven_falling_chains_behind_the_first_event():
+def test_example_4_finds_eleven_falling_chains_behind_the_first_event():
     query = "SELECT * WHERE T AS a ; T+ AS b FILTER a.v > b.v AND b.v > NEXT(b.v) WITHIN 10"
     found = et.query(query).match(numbers(FALLING), matcher="recompute").filter(pa.compute.field("match_start") == 1)
     chains = sorted(bound(found, "b"))
     assert chains == sorted([(25,), (22,), (15,), (21,), (25, 22), (25, 15), (25, 21), (22, 15), (22, 21), (25, 22, 15), (25, 22, 21)])
 
 
-def test_w6_writes_all_combinations_of_three_events():
+def test_table_b_1_writes_all_combinations_of_three_events():
     found = et.query("SELECT * WHERE T+ AS b WITHIN 10").match(numbers([1, 2, 3]), matcher="recompute")
     assert sorted(bound(found, "b")) == [(1,), (1, 2), (1, 2, 3), (1, 3), (2,), (2, 3), (3,)]
 
@@ -103,7 +103,7 @@ def activities(size, seed):
 
 
 def counted(table):
-    """Return the table with its order as the time, and amounts as cents: the paper takes whole numbers modulo 17."""
+    """Return the table with its order as the time, and amounts as cents: Kammoun 2019, 3.8 takes whole numbers modulo 17."""
     columns = {name: table[name] for name in table.column_names if name != "ts"}
     if "amount" in columns:
         columns["amount"] = pa.array([round(100 * amount) for amount in table["amount"].to_pylist()])

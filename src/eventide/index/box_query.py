@@ -1,4 +1,4 @@
-"""Exact range queries on event trees: what a box holds and nothing else (kammoun.md 3.3, NJI and NJO as a cursor)."""
+"""Exact range queries on event trees: what a box holds and nothing else (Kammoun 2019, B.4.2, NJI and NJO as a cursor)."""
 
 from __future__ import annotations
 

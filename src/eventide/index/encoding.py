@@ -1,4 +1,4 @@
-"""Values as unsigned 64-bit coordinates that compare as the values do (kammoun.md 3.3 asks for it and leaves open how).
+"""Values as unsigned 64-bit coordinates that compare as the values do (Kammoun 2019, 3.7.1 asks for it and leaves open how).
 
 Doubles follow Spark: NaN is the largest value and equal to itself, -0.0 equals 0.0. Strings compare by their code points, which
 is the order of their UTF-8 bytes.

@@ -1,4 +1,4 @@
-"""Event trees under a window that moves on (kammoun.md 3.3, both methods; coverage as E13 reads it).
+"""Event trees under a window that moves on (Kammoun 2019, 3.7.4, both methods; erratum live-trees).
 
 The first coordinate of a point is its time. Queries ask for live times in their box, so both methods give the same answers
 whenever expired events go: MEMORY_FRIENDLY deletes them one by one, CPU_FRIENDLY fills two trees in turn and drops one as a

@@ -1,9 +1,9 @@
-"""The event tree: a B+tree over virtual Z addresses in flat arrays (kammoun.md 3.2 and 3.3).
+"""The event tree: a B+tree over virtual Z addresses in flat arrays (Kammoun 2019, 3.6.1 and 3.7.2).
 
 One arena holds many trees, so that every partition key has its own. An entry is a point and the row of its event; entries are
 in Z order, equal points by row. An inner node keeps the lowest entry that each child may hold; that of its first child is not
 read. A full leaf is cut where the highest bit in which its entries differ flips, between the neighbours that share the fewest
-leading bits (E11), so a leaf tends to be a Z-region.
+leading bits (erratum split-point), so a leaf tends to be a Z-region.
 """
 
 from __future__ import annotations

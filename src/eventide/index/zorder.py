@@ -1,4 +1,4 @@
-"""Z order without Z addresses (kammoun.md 3.3, Algorithms 7 and 8).
+"""Z order without Z addresses (Kammoun 2019, B.3 and B.4, Algorithms 7 and 8).
 
 The Z address of a point interleaves the bits of its coordinates, highest first, the first dimension first in each group. Kernels
 never make it: d coordinates of 64 bits are compared as they are. `interleave` is the definition that tests hold them to.
@@ -56,7 +56,7 @@ def deinterleave(address: int, dimensions: int, bits: int = BITS) -> list[int]:
 def extract(address: int, length: int, take: int, skip: int) -> int:
     """Return what is left when `take` bits are taken and `skip` skipped in turn, from the highest of `length` bits on.
 
-    It is the g of the paper, whose two numbers swap their places between chapters (E10).
+    It is the g of Kammoun 2019, 3.7 (erratum take-and-skip).
 
     >>> bin(extract(0b110011, 6, take=1, skip=2))
     '0b10'
@@ -121,7 +121,7 @@ def deciding_dimension(left, one, right, other):
     highest = ZERO
     for dimension in range(left.shape[1]):
         difference = left[one, dimension] ^ right[other, dimension]
-        # For difference > highest this says that its top bit is higher (E14).
+        # For difference > highest this says that its top bit is higher (erratum equal-addresses).
         if highest < difference and highest < (highest ^ difference):
             highest = difference
             found = dimension
@@ -139,7 +139,7 @@ def compare(left, one, right, other):
 
 @kernel
 def shared_bits(left, one, right, other):
-    """Return how many leading bits the Z addresses of two points share (Dis of the paper)."""
+    """Return how many leading bits the Z addresses of two points share (Dis of Kammoun 2019, 3.7.2)."""
     dimensions = left.shape[1]
     dimension = deciding_dimension(left, one, right, other)
     if dimension < 0:
@@ -151,7 +151,7 @@ def shared_bits(left, one, right, other):
 def split_box(box, low, high, last_out, first_in):
     """Cut the box of corners `low` and `high` where its highest Z bit flips, as rows of one array; False when it is one point.
 
-    Points of the box up to the cut lie in [low, last_out], all others in [first_in, high], and none between (E15).
+    Points of the box up to the cut lie in [low, last_out], all others in [first_in, high], and none between (erratum jump-mask).
     """
     dimension = deciding_dimension(box, low, box, high)
     if dimension < 0:
@@ -169,7 +169,7 @@ def split_box(box, low, high, last_out, first_in):
 
 @kernel
 def next_in_by_splitting(keys, key, box):
-    """Write the first point of the box behind a key to FOUND; False when there is none. The paper's cursor, one split a step."""
+    """Write the first point of the box behind a key to FOUND, one split a step (Kammoun 2019, B.4.2); False if there is none."""
     low, high, last_out, first_in, best = 0, 1, 2, 3, 4
     corners = np.empty((5, box.shape[1]), np.uint64)
     for dimension in range(box.shape[1]):

@@ -1,7 +1,7 @@
 """Bounded disorder: the order in which events arrive when some of them are delayed.
 
-K-bounded disorder (Li, section 4.5.3): on its arrival no event is more than K behind the largest time that was seen. The
-generator takes the percentage of late events and K, as the one of section 4.6, and keeps both exactly.
+K-bounded disorder (Li 2010, 4.5.3): on its arrival no event is more than K behind the largest time that was seen. The
+generator takes the percentage of late events and K, as the one of Li 2010, 4.6, and keeps both exactly.
 """
 
 from __future__ import annotations

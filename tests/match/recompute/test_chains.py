@@ -56,7 +56,7 @@ def side_of(rows, values):
     return Side(np.array(rows), np.array([values], np.uint64), np.ones((1, len(rows)), np.uint8))
 
 
-def test_w5_falling_chains_of_example_4():
+def test_falling_chains_of_example_4():
     values = [30, 25, 50, 40, 22, 15, 21]
     side = side_of(range(1, 8), values)
     chains = chains_of(side, predicates_of([(0, GREATER, 0)]), [False, True, False, False, True, True, True])
@@ -66,7 +66,7 @@ def test_w5_falling_chains_of_example_4():
     }  # fmt: skip
 
 
-def test_w6_every_subset_of_table_b_1():
+def test_every_subset_of_table_b_1():
     allowed = [bit == "1" for bit in "0100101"]
     chains = chains_of(side_of(range(7), [0] * 7), predicates_of([]), allowed)
     # Ordinals 1, 2, 3 are the places 2, 5 and 7, counted from one.

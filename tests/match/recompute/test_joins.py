@@ -48,7 +48,7 @@ def lines(table):
     return ["".join("01"[bit] for bit in line) for line in table.astype(int)]
 
 
-def test_w3_range_queries_of_the_inverted_v():
+def test_example_2_range_queries_of_the_inverted_v():
     # Prices lie in [0, 18]; c of price 6 closes the match, b must be dearer than c, a cheaper than the dearest b.
     box = np.array([[0], [18], [0]], np.uint64)
     six = np.uint64(6)
@@ -85,7 +85,7 @@ def test_swapped_operators_hold_for_swapped_sides():
                 assert holds(operator, x, y) == holds(swapped, y, x)
 
 
-def test_w4_hybrid_join_of_example_3():
+def test_hybrid_join_of_example_3():
     inner = side([1, 2, 3, 4, 5, 6, 7], [30, 25, 50, 40, 22, 15, 21])
     outer = side([1, 2, 3, 4], [30, 25, 50, 40])
     table, counters = run(hybrid_join, outer, inner, predicates_of([(0, GREATER, 0)]))

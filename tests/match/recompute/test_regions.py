@@ -37,7 +37,7 @@ def corners(*regions):
     return regions_of(starts, value, np.full(words_for(int(starts[-1])), np.iinfo(np.uint64).max, np.uint64))
 
 
-def test_w12_regions_of_example_5():
+def test_regions_of_example_5():
     points = points_of([0b001000, 0b010001, 0b010100, 0b010111, 0b100000, 0b100110, 0b101001, 0b110010, 0b110011, 0b111010])
     shared = [shared_bits(points, place, points, place + 1) for place in range(9)]
     assert [shared[place] >= 2 for place in range(9)] == [False, True, True, False, True, True, False, True, True]
@@ -45,7 +45,7 @@ def test_w12_regions_of_example_5():
     assert cluster(points, 1, ANY_SIZE).tolist() == [0, 1, 4, 7, 10]
 
 
-def test_w13_dominance_of_example_6():
+def test_dominance_of_example_6():
     # Coordinates are price and time; the outer event is cheaper and later.
     operators = np.array([LESS, GREATER])
     regions = corners([(20, 5), (30, 10)], [(30, 1), (35, 3)], [(5, 6), (9, 9)], [(22, 8), (40, 12)])

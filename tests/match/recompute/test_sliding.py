@@ -58,7 +58,7 @@ def test_two_trees_in_turn_hold_two_windows_and_a_slide_at_most(slide):
 
 
 def test_a_tree_that_is_alive_is_never_filled_anew():
-    # The slide is far shorter than the window, so the second tree is covered long before the first has expired (E13).
+    # The slide is far shorter than the window, so the second tree is covered long before the first expires (erratum live-trees).
     trees = SlidingTrees(1, 1, size=100, slide=1, method=CPU_FRIENDLY)
     filled = []
     for time in range(600):

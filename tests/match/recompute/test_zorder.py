@@ -44,13 +44,13 @@ def test_interleaving_comes_back_at_any_width():
     assert interleave([2**64 - 1] * 6) == 2**384 - 1
 
 
-def test_w7_two_addresses_share_four_leading_bits():
+def test_two_addresses_share_four_leading_bits():
     for dimensions in (1, 2, 4):
         pair = points_of([0b10110001, 0b10111010], dimensions, 8 // dimensions)
         assert shared_bits(pair, 0, pair, 1) == 4
 
 
-def test_w8_extraction_takes_one_bit_and_skips_two():
+def test_extraction_takes_one_bit_and_skips_two():
     assert extract(0b110011, 6, take=1, skip=2) == 0b10
 
 
@@ -58,7 +58,7 @@ def test_extraction_takes_two_bits_and_skips_one():
     assert extract(0b101101, 6, take=2, skip=1) == 0b1010
 
 
-def test_w11_the_higher_address_compares_higher():
+def test_the_higher_address_compares_higher():
     for dimensions in (1, 2, 3, 6):
         pair = points_of([0b001110, 0b001010], dimensions, 6 // dimensions)
         assert compare(pair, 0, pair, 1) == 1
@@ -90,7 +90,7 @@ def test_random_points_compare_and_share_bits_as_their_addresses(dimensions):
 
 
 def test_the_mask_of_a_split_keeps_every_bit_above_the_highest_that_differs():
-    # The printed mask would lose bit 3 and everything above bit 7 (E15).
+    # The printed mask would lose bit 3 and everything above bit 7 (erratum jump-mask).
     box = np.array([[0b1_0000_1001], [0b1_0000_1110], [0], [0]], np.uint64)
     assert split_box(box, 0, 1, 2, 3)
     assert box[:, 0].tolist() == [0b1_0000_1001, 0b1_0000_1110, 0b1_0000_1011, 0b1_0000_1100]

@@ -1,1 +1,1 @@
-"""The shared-DAG automaton (CORE with tECS, abella.md 7): all matches, constant work per event."""
+"""The shared-DAG automaton (CORE with tECS, Abella 2022, 5): all matches, constant work per event."""

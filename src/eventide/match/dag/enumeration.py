@@ -1,4 +1,4 @@
-"""Enumeration of matches from accepted nodes, with output-linear delay (abella.md 7.4, Algorithm 2 corrected).
+"""Enumeration of matches from accepted nodes, with output-linear delay (Abella 2022, 5.4, erratum slice-guard).
 
 The walk goes from the last event of a match to its first. `checking.py` enumerates with conditions and in slices.
 """

@@ -1,4 +1,4 @@
-"""The update step of the shared-DAG automaton: constant work per event, many keys in one call (abella.md 7.3)."""
+"""The update step of the shared-DAG automaton: constant work per event, many keys in one call (Abella 2022, 5.3)."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ FIRST_WIDTH = 6
 
 
 class DagMatcher(DagArena):
-    """All matches from a shared DAG (abella.md 7): partial matches are never written out one by one.
+    """All matches from a shared DAG (Abella 2022, 5): partial matches are never written out one by one.
 
     Cost: constant work per event for a given pattern, whatever the window; enumeration in time linear in the output; memory
     linear in the events inside the window. Conditions between events are judged during enumeration, from the last event back.

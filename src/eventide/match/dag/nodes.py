@@ -1,4 +1,4 @@
-"""tECS, the timed enumerable compact set, in flat arrays (abella.md 7.1 and 7.2).
+"""tECS, the timed enumerable compact set, in flat arrays (Abella 2022, 5.1 and 5.2).
 
 A node is a row of arrays: *output* nodes carry a label and an event row and one child, *union* nodes two children, *bottom* nodes
 the row of the first event of a match that binds nothing there. `start` is the largest clock of a first event

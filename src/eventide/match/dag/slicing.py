@@ -1,4 +1,4 @@
-"""Slices of the enumeration: disjoint, complete and even, also under windows (abella.md 7.4, errata E4 and E5).
+"""Slices of the enumeration: disjoint, complete, even under windows (Abella 2022, 5.4, errata slice-guard and live-slices).
 
 The *live* paths below an accepted node, those inside the window, are laid out one behind the other; a path's position is the
 number of those to its left. A slice is a set of stretches of positions. Counts are doubles: exact up to 2^53 paths, and beyond

@@ -1,1 +1,1 @@
-"""The disorder-native operator: sequences matched in the order of arrival (li.md 3.4)."""
+"""The disorder-native operator: sequences matched in the order of arrival (Li 2010, 4.5)."""

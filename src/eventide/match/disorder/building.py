@@ -1,4 +1,4 @@
-"""All matches that an arriving event completes: suffixes through RIN, prefixes through RIP (li.md 3.4.1, step 4).
+"""All matches that an arriving event completes: suffixes through RIN, prefixes through RIP (Li 2010, 4.5.2).
 
 The events of later steps are chosen first, then those of earlier steps, so that conditions are judged from the last event back as
 in enumeration, and forbidden events end a walk through a stack as the window does.

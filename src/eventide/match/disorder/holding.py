@@ -1,4 +1,4 @@
-"""Matches on their way out: given out at once, or held until no late negated event can forbid them (li.md 3.4.7, 3.4.8)."""
+"""Matches on their way out: given out at once, or held until no late negated event can forbid them (Li 2010, 4.5.4)."""
 
 from __future__ import annotations
 

@@ -60,15 +60,15 @@ INSTANCE_LINKS = {"link", "before"}
 
 
 class DisorderMatcher:
-    """Sequences from sorted stacks, in the order of arrival and without a reorder buffer (li.md 3.4, errata D8 to D10, D15).
+    """Sequences from sorted stacks, in the order of arrival and without a reorder buffer (Li 2010, 4.5).
 
     A match without NOT is given out when the last of its events arrives, whichever that is; one with NOT as soon as the watermark
     says that no late event can forbid it. Each match comes once. Cost: an insertion walks over the events that overtook it; state
     is what lies within a window and the slack. Rows are numbered as in `Matcher`; `advance_time` and `finish` name rows of
     the last numbering.
 
-    Departures: the divider of 3.4.5 is the window of the event at hand and not that of CLOCK, so that an event that is late
-    against CLOCK but not against its key loses nothing; AIS-CLOCK is kept for each key.
+    Departures: the divider of optimization 4.3 is the window of the event at hand and not that of CLOCK (erratum
+    late-for-the-clock); AIS-CLOCK is kept for each key. Negation: errata open-negation, release-at-deadline, trailing-negation.
     """
 
     name = "disorder-native stacks"

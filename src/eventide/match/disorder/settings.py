@@ -64,7 +64,7 @@ class DisorderSettings:
 
 
 class Naive(IntFlag):
-    """What an in-order engine gets wrong under disorder (li.md 3.2), one failure a flag; for tests and comparisons only."""
+    """What an in-order engine gets wrong under disorder (Li 2010, 4.3), one failure a flag; for tests and comparisons only."""
 
     NOTHING = 0
     DISCARD = 1
@@ -82,16 +82,16 @@ class Naive(IntFlag):
 
 @dataclass(frozen=True)
 class DisorderOptions:
-    """Which optimisations of li.md 3.4 are used; the matches are the same without any of them."""
+    """Which optimisations of Li 2010, 4.5 are used; the matches are the same without any of them."""
 
     fast_path: bool = True
-    """Append what is later than all of its key, and build matches at the last step only (AIS-CLOCK, 3.4.2)."""
+    """Append what is later than all of its key, and build matches at the last step only (AIS-CLOCK, optimization 4.1)."""
     use_rin: bool = True
-    """Keep the earliest later event of the next step with each event (RIN, 3.4.3)."""
+    """Keep the earliest later event of the next step with each event (RIN, optimization 4.2)."""
     partition: bool = True
-    """End every walk through a stack where the window ends (AIS partition, 3.4.5)."""
+    """End every walk through a stack where the window ends (AIS partition, optimization 4.3)."""
     lazy_purge: bool = False
-    """Look at the last step only, and purge along RIP (3.4.6); a full sweep follows when the state has doubled."""
+    """Look at the last step only, and purge along RIP (optimization 4.4); a full sweep follows when the state has doubled."""
     early_release: bool = True
-    """Hold a match for the event behind the last NOT, not for its last event (3.4.8)."""
+    """Hold a match for the event behind the last NOT, not for its last event (optimization 4.5)."""
     naive: Naive = Naive.NOTHING

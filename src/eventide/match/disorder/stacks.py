@@ -1,4 +1,4 @@
-"""Sorted stacks under disorder: insertion with RIP, RIN and the forbidden events before, and purging (li.md 3.4.1 to 3.4.6)."""
+"""Sorted stacks under disorder: insertion with RIP, RIN and forbidden events, and purging (Li 2010, 4.5.2 and 4.5.3)."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def purge_steps(query, pool, stacks, counters, slot, bound):
 
 @inner_kernel
 def purge_chains(query, pool, stacks, counters, slot, bound):
-    """Drop the last step's events below the bound, and along RIP all that came before them (lazy purge, li.md 3.4.6)."""
+    """Drop the last step's events below the bound, and along RIP all that came before them (lazy purge, Li 2010, 4.5.3)."""
     order, link = pool.order, pool.link
     step = query.bit.shape[0] - 1
     own = stacks.oldest[slot, step]

@@ -27,15 +27,15 @@ FIRST_VERSION = 1
 
 
 class RecomputeMatcher(EventHolder):
-    """Matches searched among the events of the window whenever one can end (RCEP, kammoun.md 3).
+    """Matches searched among the events of the window whenever one can end (RCEP, Kammoun 2019, 3).
 
     A pattern is one or several shapes, which differ in the parts that a match has; each is searched by itself. `distinct` says
     that no two matches show the same.
 
     Between batches it holds events alone. Conditions that compare two events are bit rows: which events of a step fit an event
     of another. Cost: memory linear in the events of the windows; for every trigger the rows of the events that are bound, and
-    work linear in the matches, beside what programs refuse. The errata that matter: E4 (strict order, the whole match in one
-    window) and E9 (no chain twice); where the last step is a loop, the trigger is its last event.
+    work linear in the matches, beside what programs refuse. Strict order, the whole match in one window: erratum one-window; no
+    chain twice: erratum chains-once. Where the last step is a loop, the trigger is its last event.
     """
 
     name = "recompute"

@@ -1,4 +1,4 @@
-"""The search for all matches that end at a trigger (kammoun.md 3.1 to 3.3).
+"""The search for all matches that end at a trigger (Kammoun 2019, 3.5 to 3.7).
 
 Steps of one event are bound first, the one with the fewest candidates before the others; every bound event leaves of the other
 steps' candidates those that fit its row. Loops follow from right to left, and their chains are written out as they are found. The

@@ -1,4 +1,4 @@
-"""The update step of the runs matcher (koerber.md 2.4, Table 4.1): each partial match takes, skips or dies."""
+"""The update step of the runs matcher (Körber 2021, 2.3.5 and Table 4.1): each partial match takes, skips or dies."""
 
 from __future__ import annotations
 

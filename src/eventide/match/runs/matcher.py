@@ -28,7 +28,7 @@ FIRST_RUNS = 1 << 10
 
 
 class RunsMatcher(DagArena):
-    """Partial matches one by one (koerber.md, Table 4.1), conditions judged as events arrive.
+    """Partial matches one by one (Körber 2021, Table 4.1), conditions judged as events arrive.
 
     It knows what each partial match could take, which skip-till-next asks for. Cost: work and memory linear in the partial
     matches inside the window, at most a few per starting event under *strict* and *next*, exponentially many under *any*.

@@ -1,1 +1,1 @@
-"""Matches spread over workers: who gets which, and what a worker does with its share (abella.md 6)."""
+"""Matches spread over workers: who gets which, and what a worker does with its share (Abella 2022, 4.2)."""

@@ -1,4 +1,4 @@
-"""Which worker refines which match: round robin, power of two choices, exact search (abella.md 6.1).
+"""Which worker refines which match: round robin, power of two choices, exact search (Abella 2022, 4.2.1).
 
 Load is static: a running total of weights where matches are handed out; no worker is ever asked.
 """

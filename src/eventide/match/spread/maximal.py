@@ -1,4 +1,4 @@
-"""Maximal matches of a chain of different events, each single or repeated, and how their parts are cut up (abella.md 6.2).
+"""Maximal matches of a chain of different events, each single or repeated, and how their parts are cut up (Abella 2022, A.2).
 
 A match of such a chain is maximal when no event can be added: every group of a repeated step holds all its events between its
 neighbours, the first reaches back as far as the window lets it, the last as far forward. All other matches are parts of these
@@ -154,7 +154,7 @@ def maximal_matches(
 
 
 def configurations(sizes: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return all ways to choose how many events of each group a part has (abella.md T6, erratum E8 and E10).
+    """Return all ways to choose how many events of each group a part has (Abella 2022, A.2, erratum all-configurations).
 
     >>> configurations([1, 2])
     [(1, 1), (1, 2)]

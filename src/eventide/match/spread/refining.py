@@ -1,4 +1,4 @@
-"""Judging matches that were found by their unary part: the refine of abella.md 5, on a worker's share."""
+"""Judging matches that were found by their unary part: the refine of Abella 2022, 4.1, on a worker's share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making the parts of maximal matches that have one configuration, each of them once (abella.md 6.2, ENUMERATE).
+"""Making the parts of maximal matches that have one configuration, each of them once (Abella 2022, A.2, ENUMERATE).
 
 A trie holds the parts that came out: a branch is a node and the next event. All parts have the same length, so a part is new when
 its way through the trie needed a new branch.

@@ -37,7 +37,7 @@ def enumerated_plan(plan: Plan) -> Plan:
 
 
 def why_not_maximal(plan: Plan) -> str | None:
-    """Return why the matches of a plan are not all the parts of its maximal matches (abella.md 6.2), or None."""
+    """Return why the matches of a plan are not all the parts of its maximal matches (Abella 2022, A.2), or None."""
     reason = why_not_sliced(plan)
     if reason is not None:
         return reason

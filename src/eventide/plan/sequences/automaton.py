@@ -1,9 +1,9 @@
 """The complex event automaton, made I/O-deterministic lazily: subsets of configurations, cached as they are met.
 
 Transitions carry *labels*, the set of variables that take the event (and the absences to check on the gap before it), so that
-different paths through the automaton always mean different matches (abella.md 4.2, over label sets instead of one mark).
+different paths through the automaton always mean different matches (Abella 2022, 3.4, over label sets instead of one mark).
 A configuration that is complete and cannot move is not kept in a state: acceptance belongs to the transition, so final states
-have no skip loop (erratum E6) and events that concern nobody leave every state as it is.
+have no skip loop (erratum no-late-ends) and events that concern nobody leave every state as it is.
 """
 
 from __future__ import annotations

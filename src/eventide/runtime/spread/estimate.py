@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eventide.runtime.prepare.sequences import Layout
 
 WORTH_SPREADING = 1_000_000
-"""Fewer matches are enumerated in less time than tasks take to begin (abella.md 9, experiment 4)."""
+"""Fewer matches are enumerated in less time than tasks take to begin (Abella 2022, 6.5)."""
 OUTGROWS = 4
 """How many times more matches than events make an output that outgrows its input."""
 COLUMNS = ("events", "matches", "largest", "bytes")

@@ -1,4 +1,4 @@
-"""Matches found in one task and judged in others (DCERE, abella.md 6).
+"""Matches found in one task and judged in others (DCERE, Abella 2022, 4.2).
 
 One task evaluates the unary part of the query and hands what it finds to workers, in batches of row numbers. Each worker is sent
 the events once, judges the conditions between them on its share, and fills the slots of what is left.

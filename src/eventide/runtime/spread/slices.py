@@ -1,4 +1,4 @@
-"""Each task reads all events and enumerates its slice of the matches (DCORE, abella.md 7).
+"""Each task reads all events and enumerates its slice of the matches (DCORE, Abella 2022, 4.3).
 
 The prepared events are packed by one task and broadcast; the slices are the rows of a range, one a task. So nothing is shuffled
 behind the broadcast, and the slices know nothing of each other.

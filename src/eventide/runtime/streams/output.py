@@ -1,4 +1,4 @@
-"""When results leave a bucket: once they are certain, in the order of their ends, or at once and corrected later (li.md 2.9)."""
+"""When results leave a bucket: once they are certain, in order of their ends, or at once and corrected later (Li 2010, 4.4)."""
 
 from __future__ import annotations
 

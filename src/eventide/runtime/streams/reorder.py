@@ -1,4 +1,4 @@
-"""The reorder buffer: events wait until no earlier one can come (K-slack, li.md 3.2 R1)."""
+"""The reorder buffer: events wait until no earlier one can come (K-slack, Li 2010, 4.5.3)."""
 
 from __future__ import annotations
 

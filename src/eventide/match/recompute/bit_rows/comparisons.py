@@ -86,7 +86,7 @@ def joins(outer, one, inner, other, predicates):
 def narrow(box, dimension, operator, low, high):
     """Cut a box to the events whose coordinate x has `x operator y` for some y of [low, high]; False when nothing is left.
 
-    The comparison itself is still to be made: the box is what could join, not what does (kammoun.md 3.2, Range).
+    The comparison itself is still to be made: the box is what could join, not what does (Kammoun 2019, 3.6.1).
     """
     if operator == LESS or operator == LESS_EQUAL:
         if operator == LESS:

@@ -1,4 +1,4 @@
-"""Long rows, answered by an event tree instead of being computed 64 candidates at a time (kammoun.md 3.2, Range, and 3.3).
+"""Long rows, answered by an event tree instead of being computed 64 candidates at a time (Kammoun 2019, 3.6.1 and 3.7.2).
 
 The tree of a family holds the candidates that its rows are about. A point is the number of a candidate and its ranks in the
 columns that the family compares; candidates are numbered by key and then by time, so a range of numbers is the window of a key.

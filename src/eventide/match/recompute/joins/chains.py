@@ -1,8 +1,8 @@
-"""Chains of events, each of which joins the next: the bindings of a Kleene variable (kammoun.md 3.2, Algorithm 3).
+"""Chains of events, each of which joins the next: the bindings of a Kleene variable (Kammoun 2019, 3.6.2).
 
 A chain is a path through the rows of bits of a self-join. Walking paths from their first event gives every chain once, where
-subsets of maximal chains come more than once (E9). Chains go straight to the output, which may fill up: the walk is only the
-current path and goes on where it stopped. Nodes that reach no allowed end are left out first, so no step is in vain.
+subsets of maximal chains come more than once (erratum chains-once). Chains go straight to the output, which may fill up: the walk
+is only the current path and goes on where it stopped. Nodes that reach no allowed end are left out first, so no step is in vain.
 """
 
 from __future__ import annotations

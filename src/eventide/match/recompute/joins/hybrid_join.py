@@ -1,7 +1,7 @@
 """Joins of time-ordered events into rows of bits: bit v of row u says that outer event u joins inner event v.
 
-An outer event must come strictly before the inner one. The nested loop is for small inputs; the hybrid join (kammoun.md 3.2,
-Algorithm 2 as corrected by E5 and E6) goes from the last outer event to the first and reuses the bits of the one before it in
+An outer event must come strictly before the inner one. The nested loop is for small inputs; the hybrid join (Kammoun
+2019, 3.6.2, erratum hybrid-join-bounds) goes from the last outer event to the first and reuses the bits of the one before it in
 that order.
 """
 
@@ -78,7 +78,7 @@ def nested_loop_join(outer, inner, predicates, bits, counters):
 def reach(operators, bounds, one, other):
     """Say how the inner events that two outer ones join compare, their time aside: (`one` joins all of `other`, the reverse).
 
-    Weak comparisons suffice where the paper asks for the predicate itself: x <= x' and x' < y give x < y.
+    Weak comparisons suffice where Kammoun 2019, 3.6.2 asks for the predicate itself: x <= x' and x' < y give x < y.
     """
     more = True
     less = True
@@ -101,7 +101,7 @@ def hybrid_join(outer, inner, predicates, bits, counters):
     """Join from the last outer event to the first. Both sides are in the order of their rows.
 
     An event that dominates the one behind it keeps that one's set bits and compares the unset ones only; one that is dominated
-    keeps the unset bits and compares the set ones, which the paper does not do. Inner events between the two in time are
+    keeps the unset bits and compares the set ones, which Kammoun 2019 does not do. Inner events between the two in time are
     compared.
     """
     blocks = blocks_of(inner.value, predicates.inner)

@@ -1,4 +1,4 @@
-"""The Z-region join (kammoun.md 3.3, Algorithm 4 as corrected by E12): compare regions, and events only where these overlap.
+"""The Z-region join: compare regions, and events only where these overlap (Kammoun 2019, 3.7.3, erratum region-pointers).
 
 Both sides come in Z order and are numbered so. The corners of 64 inner regions are compared at once; what an outer region fully
 dominates becomes one mask that is copied to the row of each of its events.

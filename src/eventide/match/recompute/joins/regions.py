@@ -1,4 +1,4 @@
-"""Z-regions: runs of neighbours in Z order, and what their corners say about all their pairs (kammoun.md 3.3).
+"""Z-regions: runs of neighbours in Z order, and what their corners say about all their pairs (Kammoun 2019, 3.7.3).
 
 A corner has the lowest or the highest value of every coordinate and need not be an event, so PARTIAL means: look at the pairs.
 """
@@ -86,7 +86,7 @@ def regions_of(starts, value, usable):
 def dominance(operators, outer, one, inner, other):
     """Return how two regions join whose line p of coordinates compares by operator p (Lemmas 1 and 2, Theorem 1).
 
-    FULL: all pairs join; NONE: no pair does; PARTIAL: some may. Equality, which the paper leaves out, is full when all four
+    FULL: all pairs join; NONE: no pair does; PARTIAL: some may. Equality, which the lemmas leave out, is full when all four
     corners coincide and none when the ranges are disjoint.
     """
     answer = FULL

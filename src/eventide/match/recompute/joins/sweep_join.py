@@ -1,9 +1,9 @@
 """A join that marks instead of comparing: one sweep over sorted values for each predicate, rows of bits made by AND.
 
-The bit array of IEJoin (kammoun.md 3.10), turned: inner events are marked in the order of time as an outer value passes theirs,
-so the marks at that moment are the answer of one predicate for the outer event, as whole words. Any number of predicates is one
-AND each, whatever the distribution, where regions need data that clusters and nested loops compare all pairs. The paper has no
-such join.
+The bit array of IEJoin (Khayyat et al. 2017), turned: inner events are marked in the order of time as an outer value passes
+theirs, so the marks at that moment are the answer of one predicate for the outer event, as whole words. Any number of predicates
+is one AND each, whatever the distribution, where regions need data that clusters and nested loops compare all pairs. Kammoun 2019
+has no such join.
 """
 
 from __future__ import annotations
