@@ -16,7 +16,7 @@ _HEAD = """\
 
 This page is printed by `python -m tools.support` from the code. A test runs an example of every line: what is supported runs,
 what is refused raises the error that is named here. [What it means](semantics.md#10-row-patterns-match_recognize) is defined
-elsewhere, and [the guide](guide.md#sql-match_recognize) shows how to use it.
+elsewhere, and [the guide](guide/sql.md) shows how to use it.
 
 ## Features
 
