@@ -268,7 +268,7 @@ class Query:
 
 
 def query(text: str | QueryModel, language: str | None = None) -> Query:
-    """Read a query. Its language (ceql or sase) is found out unless it is given; a query made by the builder is taken as it is.
+    """Read a query. Detects the language (CEQL or SASE) unless you name it; accepts a query from the builder unchanged.
 
     >>> query("SELECT * WHERE A ; B").model.language
     'ceql'

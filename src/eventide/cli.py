@@ -78,7 +78,7 @@ app = typer.Typer(
 )
 
 QueryArgument = Annotated[str, typer.Argument(metavar="QUERY", help="A file, - for standard input, or the text itself.")]
-LanguageOption = Annotated[str | None, typer.Option("--language", help="ceql, sase or sql; found out when left out.")]
+LanguageOption = Annotated[str | None, typer.Option("--language", help="ceql, sase or sql; detected if left out.")]
 TableOption = Annotated[
     list[str] | None, typer.Option("--table", metavar="NAME=FILE", help="A table of SQL with MATCH_RECOGNIZE; repeat.")
 ]

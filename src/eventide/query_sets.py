@@ -78,7 +78,7 @@ def queries(given: Mapping[str, Any] | str | Path | Any) -> Queries:
     read: dict[str, Query] = {}
     for name, text, language in _entries(given):
         if not isinstance(name, str) or not name:
-            raise BindError("BAD_REGISTRY", f"{name!r} is no name of a query.", hint="Give each query a name that is text.")
+            raise BindError("BAD_REGISTRY", f"A query name must be text, not {name!r}.", hint="Give each query a name.")
         if name in read:
             raise BindError("BAD_REGISTRY", f"There are two queries {name}.", hint="Rename one of them.")
         if text is None:
@@ -109,13 +109,13 @@ def _entries(given: Any) -> list[tuple[Any, Any, str | None]]:
 def _registry(path: Path) -> dict[str, Any]:
     readers = {".json": json.loads, ".toml": tomllib.loads}
     if path.suffix not in readers:
-        raise BindError("BAD_REGISTRY", f"{path} is no registry of queries.", hint="Use a .json or a .toml file.")
+        raise BindError("BAD_REGISTRY", f"{path} is not a registry of queries.", hint="Use a .json or a .toml file.")
     try:
         read: Any = readers[path.suffix](path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BindError("BAD_REGISTRY", f"{path} cannot be read: {error.strerror}.", hint="Check the path.") from None
     except ValueError as error:
-        raise BindError("BAD_REGISTRY", f"{path} cannot be read: {error}.", hint="Mend the file.") from None
+        raise BindError("BAD_REGISTRY", f"{path} cannot be read: {error}.", hint="Fix the file.") from None
     if not isinstance(read, dict) or not all(isinstance(text, str) for text in read.values()):
         raise BindError("BAD_REGISTRY", f"{path} does not map names to texts.", hint='Write {"name": "SELECT ..."}.')
     return read

@@ -162,7 +162,7 @@ def test_sql_follows_its_streams(spark, file, tmp_path):
         (("--until-idle",), 2, "--until-idle is for a stream"),
         (("--follow", "--count"), 2, "--count does not go with --follow"),
         (("--follow", "--max-matches", "5"), 2, "--max-matches does not go with --follow"),
-        (("--follow", "--for", "soon"), 2, "--for soon is no duration"),
+        (("--follow", "--for", "soon"), 2, "--for soon is not a duration"),
         (("--follow", "--disorder", "10"), 2, "Add bound"),
         (("--follow", "--time", "tss"), 3, "Did you mean ts?"),
         (("--follow", "--type", "kindd"), 3, "Did you mean kind?"),

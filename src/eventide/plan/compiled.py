@@ -190,7 +190,7 @@ def _compile_conditions(
 def _opaque_error(opaque: OpaqueCondition, query: Query, where: str) -> BindError:
     return BindError(
         "OPAQUE_CONDITION",
-        f"{opaque} relates events by a function that matching does not know, which does not work {where}.",
+        f"{opaque} compares events with a function the matcher cannot evaluate, which is not supported {where}.",
         text=query.text or None,
         span=span_of(opaque.node),
         hint="Compute the values in columns of the events first and compare those.",
@@ -219,7 +219,7 @@ def _compile_absences(
             except OpaqueCondition as opaque:
                 raise BindError(
                     "OPAQUE_CONDITION",
-                    f"{opaque} relates a negated event by a function that matching does not know.",
+                    f"{opaque} compares a negated event with a function the matcher cannot evaluate.",
                     text=text,
                     span=span_of(opaque.node),
                     hint="Compute the values in columns of the events first and compare those.",

@@ -46,7 +46,7 @@ METRICS: tuple[tuple[str, str, str, Value], ...] = (
     ("eventide_input_rows_total", "counter", "Rows that the sources have brought.", lambda watched: watched.tally.rows),
     ("eventide_events_total", "counter", "Events that were taken.", _counter("events")),
     ("eventide_untimed_events_total", "counter", "Events without a time, which are left out.", _counter("untimed")),
-    ("eventide_late_events_total", "counter", "Events that came behind the watermark and were left out.", _counter("late")),
+    ("eventide_late_events_total", "counter", "Late events: they came after the watermark and were dropped.", _counter("late")),
     ("eventide_matches_total", "counter", "Matches that became certain.", _counter("matches")),
     ("eventide_timeouts_total", "counter", "Results that the passing of time alone made certain.", _counter("timeouts")),
     ("eventide_expired_keys_total", "counter", "Keys given up because nothing of them can matter.", _counter("expired")),

@@ -118,5 +118,5 @@ def _refuse_nested(keys: Sequence[str], schemas: Sequence[pa.Schema]) -> None:
             raise BindError(
                 "TYPE_MISMATCH",
                 f"PARTITION BY cannot use {name}: it holds several values.",
-                hint="Partition by a number, text or time; take one out of it in a column of its own.",
+                hint="Partition by a number, text or time; extract one into a separate column.",
             )

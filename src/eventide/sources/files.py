@@ -160,7 +160,7 @@ def parse_times(table: pa.Table, column: str, path: str) -> pa.Table:
         return table.set_column(table.column_names.index(column), column, parsed)
     raise DataError(
         "BAD_TIME",
-        f"The column {column} of {path} holds text that is no time.",
+        f"The column {column} of {path} holds text that is not a time.",
         hint="Write times as 2024-01-02T14:30:00Z, or as whole numbers.",
     )
 

@@ -89,7 +89,9 @@ class FollowOptions:
         except ParseError:
             window = None
         if window is None or window.unit is not WindowUnit.DURATION or window.slide is not None:
-            raise UsageMistakeError("BAD_OPTION", f"--for {self.run_for} is no duration.", hint="--for 60s, or --for '2 minutes'")
+            raise UsageMistakeError(
+                "BAD_OPTION", f"--for {self.run_for} is not a duration.", hint="--for 60s, or --for '2 minutes'"
+            )
         return window.size / A_SECOND
 
 

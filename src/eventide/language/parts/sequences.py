@@ -87,7 +87,7 @@ def positive(pattern: Pattern | Absence) -> Pattern:
     'A'
     """
     if isinstance(pattern, Absence):
-        raise not_position(pattern, "NOT can only stand in a sequence.", _ONE_EVENT_HINT)
+        raise not_position(pattern, "NOT can only be used in a sequence.", _ONE_EVENT_HINT)
     return pattern
 
 

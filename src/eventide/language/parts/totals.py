@@ -86,7 +86,7 @@ def parse_sample(text: str, offset: int = 0) -> Sample:
     if not is_word(tokens[1], "SEED"):
         raise ParseError(
             "BAD_SAMPLE",
-            f"{tokens[1].value} cannot stand behind the size of a sample.",
+            f"{tokens[1].value} cannot come after the size of a sample.",
             span=span_of(tokens[1]).shifted(offset),
             hint=did_you_mean(tokens[1].value, ["SEED"]) if tokens[1].type == "NAME" else "Write SAMPLE 10 SEED 7.",
         )

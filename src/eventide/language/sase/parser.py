@@ -288,7 +288,7 @@ def _as_list(component: Any) -> list[Any]:
 def _part(component: Any) -> Pattern:
     if isinstance(component, list | Absence):
         absence = component[0] if isinstance(component, list) else component
-        raise not_position(absence, "! can only stand in a SEQ.", "Write SEQ(A a, !B b, C c).")
+        raise not_position(absence, "! can only be used in a SEQ.", "Write SEQ(A a, !B b, C c).")
     pattern: Pattern = component
     return pattern
 

@@ -118,7 +118,7 @@ def _strategy_head(body: list[Token]) -> tuple[list[Token], list[Token]]:
             if body[-1].value != "}":
                 raise ParseError(
                     "UNEXPECTED_TOKEN",
-                    f"{body[-1].value} cannot stand behind the braces.",
+                    f"{body[-1].value} cannot come after the braces.",
                     span=span_of(body[-1]),
                     hint="Put all conditions inside { }.",
                 )

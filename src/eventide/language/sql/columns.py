@@ -105,7 +105,7 @@ def _column(item: list[Token], keyword: str, source_text: str, input_names: Coll
     if len(item) > 1 and all(is_name(token) for token in item[:2]):
         raise ParseError(
             "UNEXPECTED_TOKEN",
-            f"{item[1].value} cannot stand behind a column of {keyword}.",
+            f"{item[1].value} cannot come after a column of {keyword}.",
             text=source_text,
             span=span_of(item[1]),
             hint=_NEXT_HINT[keyword],

@@ -106,7 +106,7 @@ def _read(tokens: list[Token], source_text: str, names: RowNames, what: str) -> 
     if len(trees) != 1 or not isinstance(tree := trees[0], exp.Expression):
         raise ParseError(
             "BAD_EXPRESSION",
-            f"{source_text[span.start : span.end][:40]} is no expression.",
+            f"{source_text[span.start : span.end][:40]} is not an expression.",
             text=source_text,
             span=span,
             hint="Write a Spark SQL expression such as A.price < 10.",

@@ -102,7 +102,7 @@ class _Reader:
             extra = body[depths.index(0) + 1]
             self._fail(
                 "UNEXPECTED_TOKEN",
-                f"{extra.value} cannot stand behind the pattern.",
+                f"{extra.value} cannot come after the pattern.",
                 span_of(extra),
                 "Put all of the pattern in parentheses, as in PATTERN ((A B)+ C).",
             )
@@ -136,7 +136,7 @@ class _Reader:
                 "DUPLICATE_VARIABLE",
                 f"{item[0].value} is a variable of the pattern already.",
                 span_of(item[0]),
-                "Give the subset a name of its own.",
+                "Give the subset a different name.",
             )
         members = tuple(Name(self._primary(token, "SUBSET"), span_of(token)) for token in item[3:-1:2])
         return Subset(variable_name(item[0]), members, span_of(item[0], item[-1]))

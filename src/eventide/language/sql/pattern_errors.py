@@ -46,7 +46,7 @@ def _position(token: Token, tokens: list[Token]) -> int:
 def _reason(token: Token, before: Token | None, earlier: list[Token], written: str) -> tuple[str, str, str]:
     begins = before is None or before.type in _BEGINNINGS
     if _inside_braces(earlier):
-        return "BAD_QUANTIFIER", f"{written} cannot stand in a quantifier.", "Write {2}, {2,}, {,3} or {2,3}."
+        return "BAD_QUANTIFIER", f"{written} cannot be used in a quantifier.", "Write {2}, {2,}, {,3} or {2,3}."
     if (token.type == "BAR" and begins) or (token.type in _ENDS and before is not None and before.type == "BAR"):
         return "EMPTY_ALTERNATIVE", "A side of | is empty.", "Write () for an alternative without rows, as in (A | ())."
     if token.type in _QUANTIFIERS and begins:
@@ -64,7 +64,7 @@ def _reason(token: Token, before: Token | None, earlier: list[Token], written: s
         return "UNEXPECTED_TOKEN", "Parts of a pattern have no comma between them.", "Write A B, or PERMUTE(A, B) for any order."
     if token.type in ("CLOSE_EXCLUSION", "OPEN_EXCLUSION"):
         return "UNEXPECTED_TOKEN", f"{token.value} cannot stand here.", "Write a pattern inside, as in {- A+ -}."
-    return "UNEXPECTED_TOKEN", f"{written} cannot stand in a pattern.", _hint_for(token)
+    return "UNEXPECTED_TOKEN", f"{written} cannot be used in a pattern.", _hint_for(token)
 
 
 def _inside_braces(earlier: list[Token]) -> bool:
@@ -89,7 +89,7 @@ def _hint_for(token: Token) -> str:
     if token.type == "NUMBER":
         return "A number of rounds goes in braces, as in A{3}."
     if token.value == "-":
-        return "Parts that are left out of the result stand in {- and -}, as in A {- B+ -} C."
+        return "Put parts that are left out of the result in {- and -}, as in A {- B+ -} C."
     return _PARTS_HINT
 
 

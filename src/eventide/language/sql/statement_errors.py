@@ -46,7 +46,7 @@ def refuse_other_statements(pieces: list[Piece], text: str) -> None:
                 "The text holds more than one statement.",
                 text=text,
                 span=Span(piece.start, piece.end),
-                hint="Give each statement to a call of its own.",
+                hint="Run each statement in a separate call.",
             )
 
 

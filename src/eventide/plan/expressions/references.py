@@ -111,7 +111,7 @@ def references(tree: exp.Expression, text: str | None = None) -> list[Reference]
         elif isinstance(node, exp.Query | exp.Window):
             raise BindError(
                 "UNSUPPORTED_EXPRESSION",
-                "Sub-queries and window functions cannot stand in a pattern query.",
+                "Sub-queries and window functions cannot be used in a pattern query.",
                 text=text,
                 span=span_of(node),
                 hint="Compute the value in the events before the query.",
@@ -163,7 +163,7 @@ def _function_reference(node: exp.Expression, kind: str, text: str | None) -> Re
     if nested is not None:
         raise BindError(
             "NESTED_AGGREGATE",
-            f"{nested.kind.upper()} cannot stand inside {name}.",
+            f"{nested.kind.upper()} cannot be used inside {name}.",
             text=text,
             span=span_of(nested.node),
             hint="Aggregate an expression of one variable's attributes.",

@@ -87,7 +87,7 @@ def _shape_or_reason(plan: Plan) -> DisorderShape | str:
     try:
         steps, gaps = _steps(plan.root)
     except _NoSequence as part:
-        return f"the pattern holds {part}, it is no sequence of single events"
+        return f"the pattern holds {part}, so it is not a sequence of single events"
     if len(steps) > MOST_STEPS:
         return f"the sequence has more than {MOST_STEPS} steps"
     if plan.forgets.intersection(steps[1:-1]):

@@ -50,7 +50,7 @@ def why_not_maximal(plan: Plan) -> str | None:
         return "only a sequence of single events and of + has all parts of its matches as matches"
     types = [plan.bound.occurrences[occurrence].type for occurrence, _ in steps]
     if None in types or len(set(types)) < len(types):
-        return "an event type occurs twice, so a part with one of its events is no match"
+        return "an event type occurs twice, so a part with one of its events is not a match"
     labels = plan.occurrence_labels
     if len({labels[occurrence] for occurrence, _ in steps} - {()}) < len(steps):
         return "the result does not tell all steps apart"

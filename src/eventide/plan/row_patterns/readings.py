@@ -174,7 +174,7 @@ class Reader:
             if final and self.defines is not None:
                 raise self.names.error(
                     "FINAL_IN_DEFINE",
-                    "FINAL cannot stand in DEFINE: the match is not known yet.",
+                    "FINAL cannot be used in DEFINE: the match is not known yet.",
                     node,
                     "Leave FINAL out, or use it in MEASURES.",
                 )
@@ -311,7 +311,7 @@ class Reader:
                     rule = f"An aggregate reads columns: {_name(node)}(A.x)."
                 raise self.names.error(
                     "NESTED_NAVIGATION",
-                    f"{_function(part) or AGGREGATES[type(part)].upper()} cannot stand inside {_name(node)}.",
+                    f"{_function(part) or AGGREGATES[type(part)].upper()} cannot be used inside {_name(node)}.",
                     part,
                     rule,
                 )
@@ -406,7 +406,7 @@ class Reader:
         if isinstance(node, exp.Query | exp.Window):
             raise self.names.error(
                 "UNSUPPORTED_EXPRESSION",
-                "Sub-queries and window functions cannot stand in MEASURES or DEFINE.",
+                "Sub-queries and window functions cannot be used in MEASURES or DEFINE.",
                 node,
                 "Compute the value in the input of MATCH_RECOGNIZE, or around it.",
             )

@@ -218,8 +218,8 @@ class OutputBinder:
         if forgotten:
             raise BindError(
                 "OPAQUE_CONDITION",
-                f"A condition relates {forgotten[0]} to other events by a function that matching does not know, which does not "
-                f"work when SELECT leaves {forgotten[0]} out.",
+                f"A condition compares {forgotten[0]} to other events with a function the matcher cannot evaluate, which is "
+                f"not supported when SELECT leaves {forgotten[0]} out.",
                 text=self.text,
                 hint=f"Select {forgotten[0]} as well, or compute the values in columns of the events first.",
             )

@@ -64,7 +64,7 @@ class Distribution:
 
 
 def check_way(way: str | None, slices: int | None) -> None:
-    """Refuse a distribution that there is none of."""
+    """Reject an unknown distribution."""
     if way is not None and way not in WAYS:
         raise BindError("UNKNOWN_DISTRIBUTION", f"There is no distribution {way}.", hint=did_you_mean(way, WAYS))
     if slices is not None and slices < 1:
@@ -88,7 +88,7 @@ def refuse_unsound(plan: Plan, way: str | None, slices: int | None) -> None:
     if reason is not None:
         raise BindError(
             "MAXIMAL_NOT_SOUND",
-            f"Not all parts of maximal matches are matches, or not all matches such parts: {reason}.",
+            f"The matches of this query are not exactly the parts of its maximal matches: {reason}.",
             hint='Use distribution="round_robin" or "slices".',
         )
 

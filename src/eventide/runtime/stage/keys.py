@@ -185,7 +185,7 @@ class HashedKeys(NumberedKeys):
         if (checks != expected[inverse.reshape(-1)]).any():
             raise DataError(
                 "KEY_COLLISION",
-                "Two keys have the same hash of 64 bits, so their events cannot be told apart.",
+                "Two keys have the same hash of 64 bits, so their events cannot be distinguished.",
                 hint="Put another column into PARTITION BY that depends on the key.",
             )
         return KeySpans(keys.num_rows, slot=numbers[inverse.reshape(-1)])

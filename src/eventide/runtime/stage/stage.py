@@ -61,7 +61,7 @@ def limits_explained() -> Iterator[None]:
     except TooManyMoves as moves:
         raise LimitError(
             "TOO_MANY_ALTERNATIVES",
-            f"One event could be taken in {moves} ways, more than skip-till-next with conditions tells apart.",
+            f"One event fits the pattern in {moves} ways; skip-till-next with conditions supports fewer.",
             hint="Use fewer alternatives that fit the same event.",
         ) from None
     except TooManyPairs as pairs:

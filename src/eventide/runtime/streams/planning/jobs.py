@@ -293,7 +293,7 @@ def _refuse_lossy(plan: Plan, overflow: str) -> None:
     if compares or plan.consumes or plan.bound.leading:
         raise BindError(
             "DROP_NOT_SOUND",
-            "Without its oldest partial matches the query could find what is no match: it has a selector, LIMIT, CONSUME BY or "
+            "Without its oldest partial matches the query could report false matches: it has a selector, LIMIT, CONSUME BY or "
             "NOT at the front.",
             hint=f'Use overflow="{ERROR}".',
         )
@@ -310,7 +310,7 @@ def stream_warnings(plan: Plan, options: StreamOptions) -> list[str]:
         )
     elif window is not None and not plan.timed:
         warnings.append(
-            "WITHIN is no duration, so keys without further events are kept for ever, and a NOT at their end is never decided. "
+            "WITHIN is not a duration, so keys without further events are kept forever, and a NOT at their end is never decided. "
             "Use a duration where keys come and go."
         )
     if window is None and plan.results is not None:

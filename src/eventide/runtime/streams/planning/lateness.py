@@ -25,18 +25,18 @@ def bind_lateness(lateness: str | int | None, schema: StreamSchema) -> int:
     integers = schema.columns[schema.time] is Kind.INTEGER
     if isinstance(lateness, int) and not isinstance(lateness, bool):
         if not integers and lateness:
-            raise _bad(f"The time column {schema.time} is no number, so lateness={lateness} has no unit.")
+            raise _bad(f"The time column {schema.time} is not a number, so lateness={lateness} has no unit.")
         return lateness
     if not isinstance(lateness, str):
         raise _bad(f"The lateness is a {type(lateness).__name__}.")
     try:
         window = parse_window(lateness)
     except ParseError as error:
-        raise _bad(f"The lateness {lateness!r} is no duration: {error.message}") from None
+        raise _bad(f"The lateness {lateness!r} is not a duration: {error.message}") from None
     if window.unit is WindowUnit.TIME_UNITS and integers:
         return int(window.size)
     if window.unit is not WindowUnit.DURATION or window.slide is not None:
-        raise _bad(f"The lateness {lateness!r} is no duration.")
+        raise _bad(f"The lateness {lateness!r} is not a duration.")
     if not integers:
         return int(window.size)
     if schema.time_unit is None:

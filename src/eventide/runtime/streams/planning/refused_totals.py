@@ -56,6 +56,6 @@ def _corrected(output: str) -> tuple[str, str] | None:
     if output != EARLY:
         return None
     return (
-        "Early output takes single matches back, and the row of a group is no match: every event would replace it.",
+        "Early output takes single matches back, and the row of a group is not a match: every event would replace it.",
         'Use output="final", or leave GROUP BY out and aggregate what comes out.',
     )

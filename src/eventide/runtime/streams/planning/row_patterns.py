@@ -31,7 +31,7 @@ def row_work(plan: RowPlan, dialect: Dialect, options: StreamOptions, max_steps:
     if options.overflow == DROP_OLDEST:
         raise BindError(
             "DROP_NOT_SOUND",
-            "Without its oldest rows a row pattern would find matches that begin later and are none.",
+            "Without its oldest rows a row pattern would report matches that start too late and are wrong.",
             hint='Use overflow="error".',
         )
     hold = hold_of(plan)

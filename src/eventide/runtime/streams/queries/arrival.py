@@ -39,7 +39,7 @@ def arrival_refusal(plan: Plan) -> str | None:
     """Return why the order of a plan's events cannot be coded in whole numbers, or None when it can."""
     for _, schema in plan.streams:
         if schema.tie_break is not None and schema.columns[schema.tie_break] not in CODED_TIES:
-            return "the tie-break is no number and no time"
+            return "the tie-break is neither a number nor a time"
     return f"there are more than {MOST_STREAMS} streams" if len(plan.streams) > MOST_STREAMS else None
 
 
