@@ -6,7 +6,8 @@ import pytest
 from sqlglot import exp
 
 from eventide.errors import ParseError
-from eventide.language.reading.expressions import conjunction, conjuncts, parse_condition, parse_expression
+from eventide.language.reading.expressions import parse_condition, parse_expression
+from eventide.pattern.expressions import conjunction, conjuncts
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,10 @@ from eventide.language.parts.sequences import build_absence, build_repeat, build
 from eventide.language.parts.totals import parse_grouping, parse_ordering, parse_sample
 from eventide.language.parts.windows import parse_window
 from eventide.language.parts.within import Within, parse_within
-from eventide.language.reading.expressions import expression_from_tree, parse_condition
+from eventide.language.reading.expressions import parse_condition
 from eventide.language.reading.grammar import errors_in
 from eventide.language.reading.short_forms import make_identifier, unqualified_columns
+from eventide.pattern.expressions import expression_from_tree
 from eventide.pattern.sequence_printing import to_ceql
 from eventide.pattern.sequences import (
     Absence,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from eventide.explain.kinds.row_names import ReadingNames, clipped, joined, neighbours_of, plain_sql
 from eventide.explain.kinds.row_states import RowAutomatonView, view_rows
 from eventide.pattern import Window, WindowUnit
+from eventide.pattern.expressions import conjunct_trees
 from eventide.pattern.row_pattern_printing import quote_variable, to_row_pattern
 from eventide.pattern.row_patterns import RowsPerMatch, SkipTo
 from eventide.pattern.sequence_printing import quote_name, window_to_ceql
-from eventide.plan.expressions.references import conjuncts
 from eventide.plan.row_patterns.readings import Cell, Label, Names, Reader
 from eventide.plan.schema import StreamSchema
 
@@ -156,7 +156,7 @@ def _parts(plan: RowPlan, definition: Definition) -> Iterator[ConditionView]:
     rows: list[exp.Expression] = []
     match: list[exp.Expression] = []
     reads: dict[str, None] = {}
-    for part in conjuncts(definition.condition.tree):
+    for part in conjunct_trees(definition.condition.tree):
         dependent = [reading for reading in reader.take(part).readings if not _looks_at_rows(reading)]
         (match if dependent else rows).append(part)
         reads.update(dict.fromkeys(map(names.name, dependent)))

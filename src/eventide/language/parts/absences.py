@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from eventide.errors import ParseError
-from eventide.language.reading.expressions import conjunction, conjuncts
+from eventide.pattern.expressions import conjunction, conjuncts
 from eventide.pattern.sequences import (
     Absence,
     Both,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import ParseError, Span
 from eventide.language.parts.absences import move_conditions_to_absences
-from eventide.language.reading.expressions import conjunction
 from eventide.language.reading.tokens import MAXIMUM_DEPTH
+from eventide.pattern.expressions import conjunction
 from eventide.pattern.sequences import (
     Absence,
     Event,

@@ -16,12 +16,12 @@ from sqlglot.errors import SqlglotError
 from eventide.errors import ParseError, Span
 from eventide.language.reading.short_forms import refuse_what_has_no_meaning, remove_sugar
 from eventide.language.reading.tokens import span_of, tokenize
-from eventide.pattern.sequences import Expression
+from eventide.pattern.expressions import expression_from_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lark import Token
+
+    from eventide.pattern.sequences import Expression
 
 
 class EventideSpark(Spark):
@@ -65,57 +65,6 @@ def parse_condition(text: str, offset: int = 0, source_text: str | None = None) 
     'x.price < 3 AND PREV(b.price) <= b.price'
     """
     return _parse(text, offset, text if source_text is None else source_text, _CONDITION)
-
-
-def expression_from_tree(tree: exp.Expression, span: Span | None = None) -> Expression:
-    """Wrap a sqlglot tree that has no sugar left.
-
-    >>> from sqlglot import exp
-    >>> expression_from_tree(exp.column("price", table="a")).sql
-    'a.price'
-    """
-    return Expression(sql=tree.sql(dialect="spark", comments=False), tree=tree, span=span)
-
-
-def conjunction(conditions: Iterable[Expression]) -> Expression:
-    """Join conditions with AND.
-
-    The tree is balanced: hundreds of conditions would otherwise make it too deep for code that walks it recursively.
-
-    >>> conjunction([parse_condition("a.x > 1"), parse_condition("b.y = 2 OR b.z")]).sql
-    'a.x > 1 AND (b.y = 2 OR b.z)'
-    """
-    parts = list(conditions)
-    if len(parts) == 1:
-        return parts[0]
-    trees: list[exp.Expression] = [
-        exp.Paren(this=part.tree.copy()) if isinstance(part.tree, exp.Or) else part.tree.copy() for part in parts
-    ]
-    while len(trees) > 1:
-        pairs = [trees[index : index + 2] for index in range(0, len(trees), 2)]
-        trees = [exp.And(this=pair[0], expression=pair[1]) if len(pair) == 2 else pair[0] for pair in pairs]
-    spans = [part.span for part in parts if part.span is not None]
-    span = Span(min(span.start for span in spans), max(span.end for span in spans)) if spans else None
-    return expression_from_tree(trees[0], span)
-
-
-def conjuncts(condition: Expression) -> list[Expression]:
-    """Cut a condition at its top-level ANDs, in the order they were written.
-
-    >>> [part.sql for part in conjuncts(parse_condition("a.x > 1 AND (b.y AND b.z) AND NOT c.u"))]
-    ['a.x > 1', 'b.y', 'b.z', 'NOT c.u']
-    """
-    found: list[Expression] = []
-    pending: list[exp.Expression] = [condition.tree]
-    while pending:
-        tree = pending.pop()
-        while isinstance(tree, exp.Paren) and isinstance(tree.this, exp.And | exp.Paren):
-            tree = tree.this
-        if isinstance(tree, exp.And):
-            pending.extend((tree.expression, tree.this))
-        else:
-            found.append(condition if tree is condition.tree else expression_from_tree(tree.copy(), condition.span))
-    return found
 
 
 def _parse(text: str, offset: int, source_text: str, what: str) -> Expression:

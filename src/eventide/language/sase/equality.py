@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from eventide.language.parts.absences import negated_variable
-from eventide.language.reading.expressions import expression_from_tree
 from eventide.language.reading.short_forms import make_identifier
 from eventide.language.reading.tokens import bare_name, span_of
+from eventide.pattern.expressions import expression_from_tree
 from eventide.pattern.sequences import Either, Event, Expression, Named, Pattern, Repeat, absences, children, walk
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from sqlglot import Token as SqlToken
 from sqlglot.errors import SqlglotError
 
 from eventide.errors import ParseError, Span
-from eventide.language.reading.expressions import expression_from_tree
 from eventide.language.reading.short_forms import make_identifier, place_of
 from eventide.language.reading.tokens import is_word, span_of
 from eventide.language.sql.sqlglot_reading import PlacedParser, PlacedSpark, explain_sql, moved
+from eventide.pattern.expressions import expression_from_tree
 
 if TYPE_CHECKING:
     from lark import Token

@@ -36,19 +36,6 @@ class Reference:
     node: exp.Expression
 
 
-def conjuncts(tree: exp.Expression) -> Iterator[exp.Expression]:
-    """Yield the parts between the top-level ANDs."""
-    pending = [tree]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, exp.And):
-            pending.extend((current.expression, current.this))
-        elif isinstance(current, exp.Paren) and isinstance(current.this, exp.And | exp.Paren):
-            pending.append(current.this)
-        else:
-            yield current
-
-
 def span_of(node: exp.Expr, *, with_calls: bool = False) -> Span | None:
     """Return the place of a node in the query text, from the identifiers it holds, and the names of functions if asked."""
     starts = [

@@ -12,10 +12,11 @@ from eventide.errors import BindError
 from eventide.match.programs.operators import Op
 from eventide.match.row_pattern.marking import OPERATIONS
 from eventide.match.row_pattern.programs import ACCUMULATOR, LABEL, NUMBER, ROW_F, ROW_I, SET_COUNT
+from eventide.pattern.expressions import conjunct_trees
 from eventide.plan.expressions.columns import check_kinds, require_boolean
 from eventide.plan.expressions.evaluable import describe_at
 from eventide.plan.expressions.operators import ENCODINGS, ConstantPool, Encoding, OpaqueCondition, OperatorEmitter, ValueColumn
-from eventide.plan.expressions.references import conjuncts, span_of
+from eventide.plan.expressions.references import span_of
 from eventide.plan.row_patterns.readings import Cell, Label, MatchNumber, Place, Reader, Total, mark_number
 from eventide.plan.schema import Kind
 
@@ -141,7 +142,7 @@ class Definitions:
         reader = Reader(self.names, defines=definition.variable)
         local: list[Taken] = []
         dependent: list[Taken] = []
-        for part in conjuncts(definition.condition.tree):
+        for part in conjunct_trees(definition.condition.tree):
             taken = reader.take(part)
             self._check(taken)
             (local if all(_looks_at_rows(reading) for reading in taken.readings) else dependent).append(taken)

@@ -22,7 +22,8 @@ from eventide.pattern import (
     Sequence,
     walk,
 )
-from eventide.plan.expressions.references import ALL_EVENTS, Reference, conjuncts, references, span_of
+from eventide.pattern.expressions import conjunct_trees
+from eventide.plan.expressions.references import ALL_EVENTS, Reference, references, span_of
 from eventide.plan.sequences.structure import (
     Alternatives,
     BoundAbsence,
@@ -204,7 +205,7 @@ class _PatternBinder:
             own = own_names(bound, known)
             alone: list[exp.Expression] = []
             correlated: list[exp.Expression] = []
-            for part in conjuncts(absence.condition.tree):
+            for part in conjunct_trees(absence.condition.tree):
                 read = references(part, self.text)
                 for reference in read:
                     if reference.variable not in own and reference.variable not in known and reference.variable != ALL_EVENTS:
@@ -245,7 +246,7 @@ class _PatternBinder:
 
     def _filter(self, condition: Expression, inside: range, *, in_loop: bool, whole: bool) -> None:
         known = {variable for index in inside for variable in self.occurrences[index].variables}
-        for part in conjuncts(condition.tree):
+        for part in conjunct_trees(condition.tree):
             read = references(part, self.text)
             self._check_known(part, read, known, condition.span)
             variables = {reference.variable for reference in read}

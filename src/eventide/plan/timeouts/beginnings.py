@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from eventide.language.reading.expressions import conjunction, conjuncts, expression_from_tree
 from eventide.pattern import Both, Either, Event, Filtered, Named, Repeat, Sequence
+from eventide.pattern.expressions import conjunction, conjuncts, expression_from_tree
 from eventide.plan.expressions.references import references
 
 if TYPE_CHECKING:

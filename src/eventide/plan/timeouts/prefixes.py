@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from eventide.language.reading.expressions import conjunction, conjuncts
 from eventide.pattern import Both, Either, Event, Filtered, Gap, Named, Repeat, Sequence, walk
+from eventide.pattern.expressions import conjunction, conjuncts
 from eventide.plan.expressions.references import ALL_EVENTS, references
 
 if TYPE_CHECKING:

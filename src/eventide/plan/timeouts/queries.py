@@ -6,21 +6,20 @@ condition reads are forgotten and loops do not multiply its matches.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from eventide.errors import BindError
-from eventide.language.parts.columns import parse_columns
-from eventide.pattern import Selector, Sequence
+from eventide.pattern import OutputItem, Selector, Sequence
+from eventide.pattern.expressions import expression_from_tree
 from eventide.pattern.sequence_printing import absence_to_ceql, pattern_to_ceql
 from eventide.plan.sequences.output import MATCH_END, MATCH_START
 from eventide.plan.timeouts.beginnings import beginning_of
 from eventide.plan.timeouts.prefixes import outermost, prefix_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from eventide.errors import Span
     from eventide.pattern import Pattern, Query
 
@@ -69,21 +68,18 @@ def timeout_queries(query: Query) -> TimeoutQueries:
     return TimeoutQueries((beginning, *prefixes), _asking(query, query.pattern), steps, missing)
 
 
-@contextmanager
-def opaque_explained() -> Iterator[None]:
-    """Give the error of a condition that no kernel knows a hint that fits: the queries of prefixes select nothing."""
-    try:
-        yield
-    except BindError as error:
-        if error.condition != "OPAQUE_CONDITION":
-            raise
-        hint = "Compute the values in columns of the events first and compare those."
-        raise BindError(error.condition, error.message, text=error.text, span=error.span, hint=hint) from None
-
-
 def _asking(query: Query, pattern: Pattern) -> Query:
     """Return the query for another pattern, with nothing but the interval of its matches."""
-    return replace(query, pattern=pattern, output=tuple(parse_columns(f"{MATCH_START}, {MATCH_END}")))
+    return replace(query, pattern=pattern, output=columns_named(MATCH_START, MATCH_END))
+
+
+def columns_named(*names: str) -> tuple[OutputItem, ...]:
+    """Return the output that SELECT makes of plain names.
+
+    >>> [item.expression.sql for item in columns_named("match_start", "a b")]
+    ['match_start', '`a b`']
+    """
+    return tuple(OutputItem(expression_from_tree(exp.column(exp.to_identifier(name)))) for name in names)
 
 
 def _refuse_undefined(query: Query) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from eventide.plan.plan import plan_with_output
-from eventide.plan.planning import make_plan
 from eventide.plan.sequences.output import (
     MATCH_END,
     MATCH_START,
@@ -18,12 +17,8 @@ from eventide.plan.sequences.output import (
     SlotKind,
     slot_column,
 )
-from eventide.plan.timeouts.queries import (
-    EXPIRED_AT,
-    LAST_STEP_AT,
-    opaque_explained,
-    timeout_queries,
-)
+from eventide.plan.timeouts.plans import plan_table_timeouts
+from eventide.plan.timeouts.queries import EXPIRED_AT, LAST_STEP_AT
 from eventide.runtime.options import RunOptions
 from eventide.runtime.prepare.sequences import ARRIVAL, CLOCK, STREAM, TIE
 from eventide.runtime.prepare.timeouts import shown_steps
@@ -34,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eventide.plan.plan import Plan
-    from eventide.plan.timeouts.queries import TimeoutQueries
     from eventide.runtime.inputs import EventInput
     from eventide.runtime.relational.adapter import Relation
     from eventide.runtime.relational.dialect import Dialect
@@ -52,7 +46,8 @@ class TimeoutWork:
     def __init__(self, source: EventInput, plan: Plan) -> None:
         self._source = source
         self._engine = source.engine
-        self._asked, plans = _plans(source, plan)
+        planned = plan_table_timeouts(plan.query, dict(plan.streams), source.kinds_of)
+        self._asked, plans = planned.asked, planned.plans
         self._whole = plans[-1]
         self._keys = [(f"{_KEY}{number}", key) for number, key in enumerate(self._whole.keys)]
         # Only the first of the queries carries what is shown of a start: every start is found by it.
@@ -113,12 +108,6 @@ def identified(plan: Plan, carried: Sequence[tuple[str, str]] = ()) -> Plan:
     names = [*(name for name, _ in of_start), MATCH_END]
     columns = [OutputColumn(name, slot_column(number)) for number, name in enumerate(names)]
     return plan_with_output(plan, OutputPlan(tuple(slots), tuple(columns), tuple(payload), needs=plan.output.needs))
-
-
-def _plans(source: EventInput, plan: Plan) -> tuple[TimeoutQueries, list[Plan]]:
-    asked = timeout_queries(plan.query)
-    with opaque_explained():
-        return asked, [make_plan(query, dict(plan.streams), source.kinds_of) for query in (*asked.prefixes, asked.whole)]
 
 
 def _furthest_sql(dialect: Dialect, carried: Sequence[str], started: Sequence[str]) -> str:

@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.language.parts.columns import parse_columns
-from eventide.pattern.sequence_printing import quote_name, to_ceql
-from eventide.plan.planning import make_plan
-from eventide.plan.rewrite import RULES, partition_by_equality
-from eventide.plan.sequences.output import MATCH_START
-from eventide.plan.timeouts.queries import EXPIRED_AT, LAST_STEP_AT, opaque_explained, timeout_queries
+from eventide.pattern.sequence_printing import to_ceql
+from eventide.plan.timeouts.plans import plan_stream_timeouts
+from eventide.plan.timeouts.queries import EXPIRED_AT, LAST_STEP_AT
 from eventide.runtime.prepare.sequences import CLOCK, STREAM
 from eventide.runtime.prepare.timeouts import shown_steps
 from eventide.runtime.streams.bucket_query import END
@@ -33,8 +30,6 @@ if TYPE_CHECKING:
     from eventide.runtime.streams.planning.jobs import StreamOptions
 
 TIMEOUTS = "timeouts"
-# All prefixes must keep a start in the same bucket, so none may have keys of its own.
-TIMEOUT_RULES = tuple(rule for rule in RULES if rule is not partition_by_equality)
 
 
 def timeout_work(
@@ -46,13 +41,8 @@ def timeout_work(
     time: pa.DataType,
 ) -> StreamWork:
     """Return the run of a query's prefixes; `time` is the type of event times."""
-    asked = timeout_queries(query)
-    shown = ", ".join([*(quote_name(name.text) for name in query.partition_by), MATCH_START])
-    beginning = replace(asked.prefixes[0], output=tuple(parse_columns(shown)))
-    with opaque_explained():
-        plans = [
-            make_plan(one, streams, kinds_of, rules=TIMEOUT_RULES) for one in (beginning, *asked.prefixes[1:], asked.whole)
-        ]
+    planned = plan_stream_timeouts(query, streams, kinds_of)
+    asked, plans = planned.asked, planned.plans
     projection = Projection()
     spreading = Spreading(projection, dialect, options.buckets)
     clock = projection.add(CLOCK)
