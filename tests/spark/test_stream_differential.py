@@ -13,7 +13,6 @@ from differential.checking import Expected, Way, described, events_of, make_even
 from differential.queries import Trial, make_trial
 from differential.streams import Row, as_table
 from eventide.pattern import Event, Window, WindowUnit, walk
-from eventide.runtime.streams.queries.row_patterns import hold_of
 from row_differential.checking import Expected as ExpectedRows
 from row_differential.checking import by_partition
 from row_differential.tables import as_table as as_rows
@@ -120,7 +119,7 @@ def make_case(rng: Random, output: str) -> tuple[Any, list[Row], int, ExpectedRo
         trial = make_stream_trial(rng)
         # A skip that fails as long as rows are missing stops early output; without a bound only early output has everything.
         fails_early = trial.skip not in ("", "PAST LAST ROW", "TO NEXT ROW")
-        if not trial.by_case or (fails_early if output == "early" else hold_of(plan_of(trial.text, BLANK)) is None):
+        if not trial.by_case or (fails_early if output == "early" else plan_of(trial.text, BLANK).hold is None):
             continue
         rows, slack = make_stream(rng, trial, STREAMS_OF_A_TABLE)
         expected = ExpectedRows(trial)

@@ -9,7 +9,7 @@ import pytest
 
 from eventide.errors import BindError, DataError
 from eventide.runtime.streams.output import EarlyOutput
-from eventide.runtime.streams.queries.row_patterns import check_streamable, hold_of, stream_warnings
+from eventide.runtime.streams.queries.row_patterns import check_streamable, stream_warnings
 from eventide.runtime.streams.state_bytes import pack, unpack
 from seeds import seeds
 from stream_rows.checking import Tally, check, make_stream_trial
@@ -323,7 +323,7 @@ def test_state_without_a_bound_is_warned_of():
 
 def test_how_long_a_result_can_be_uncertain():
     def hold(clauses, define=None):
-        return hold_of(plan_of(query_of(clauses, define), rows_of("1A")))
+        return plan_of(query_of(clauses, define), rows_of("1A")).hold
 
     assert hold("PATTERN (A B+) WITHIN 5 SECONDS") == 5_000_000
     assert hold("PATTERN (A B+)") is None

@@ -12,7 +12,7 @@ from random import Random
 from unittest import mock
 
 from eventide.errors import BindError, DataError, EventideWarning
-from eventide.runtime.streams.queries.row_patterns import check_streamable, hold_of
+from eventide.runtime.streams.queries.row_patterns import check_streamable
 from row_differential.checking import Expected, Parts, by_partition
 from row_differential.queries import Trial, make_trial
 from row_differential.tables import EPOCH, Row, as_table, make_rows
@@ -112,7 +112,7 @@ def run_and_compare(
         if rng.random() < 0.3:
             stream.restart()
     rest = stream.speculate()
-    if hold_of(stream.plan) is not None:
+    if stream.plan.hold is not None:
         assert not rest and not stream.engine.held().partial, f"{trial.text}\nnothing can come any more, but something waits"
     everything = [*stream.certain, *rest]
     assert once(everything), f"{trial.text}\na result came twice"

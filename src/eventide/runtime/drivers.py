@@ -98,7 +98,7 @@ def check_settings(source: EventInput, plan: Plan, options: RunOptions) -> None:
 
 def row_work(source: RowInput, plan: RowPlan, options: RunOptions, asked: Asked = Asked.MATCHES) -> Work:  # noqa: ARG001
     """Return the run of a row pattern; SQL counts its rows itself."""
-    source.refuse_nested(plan.partition)
+    source.refuse_nested(plan.keys)
     for warning in plan.warnings:
         warn(warning)
     if not source.streaming:

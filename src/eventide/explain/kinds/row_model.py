@@ -81,7 +81,7 @@ def row_explanation(plan: RowPlan, physical: str, number: int, total: int, claus
     return RowExplanation(
         _place(plan, number, total, clause),
         f"PATTERN ({to_row_pattern(query.pattern)})",
-        tuple(map(quote_name, plan.partition)),
+        tuple(map(quote_name, plan.keys)),
         tuple(_order(plan)),
         f"{query.rows.value}: {_ROWS[query.rows]}",
         _skip(plan),
@@ -128,9 +128,9 @@ def _skip(plan: RowPlan) -> str:
 
 
 def _within(plan: RowPlan) -> str | None:
-    if plan.within is None:
+    if plan.window is None:
         return None
-    duration = window_to_ceql(Window(WindowUnit.DURATION, plan.within))
+    duration = window_to_ceql(Window(WindowUnit.DURATION, plan.window))
     return f"{duration} of {quote_name(plan.order[0])}: from the first to the last row, inclusive"
 
 
@@ -185,7 +185,7 @@ def _joined(parts: list[exp.Expression]) -> str:
 def _matcher(plan: RowPlan, searched: list[ConditionView]) -> Iterator[str]:
     reading = [view for view in searched if view.text]
     mark = "marks from where a match can be completed"
-    if plan.within is not None:
+    if plan.window is not None:
         mark = "keeps the earliest row where a match can end"
     if not reading:
         yield "walk: every condition looks at rows only"
@@ -198,7 +198,7 @@ def _matcher(plan: RowPlan, searched: list[ConditionView]) -> Iterator[str]:
         yield f"the condition of {quote_variable(view.variable)} reads {joined(view.reads)}"
     yield f"a backward pass over the conditions on rows {mark}; no other move is tried"
     if plan.programs.merges:
-        keys = ["row", "place", *(["end of WITHIN"] if plan.within is not None else [])]
+        keys = ["row", "place", *(["end of WITHIN"] if plan.window is not None else [])]
         keys.extend(["match number"] if plan.programs.counts_matches else [])
         observed = ReadingNames(plan).observed()
         more = f" and {len(observed) - OBSERVED_SHOWN} more" if len(observed) > OBSERVED_SHOWN else ""
@@ -220,7 +220,7 @@ def _columns(plan: RowPlan) -> Iterator[RowColumnView]:
             reads = ", ".join(map(names.name, reader.take(tree).readings))
             content = plain_sql(tree)
             yield RowColumnView(name, content, "" if reads == content else reads)
-        elif name in plan.partition:
+        elif name in plan.keys:
             yield RowColumnView(name, "PARTITION BY column")
         else:
             yield RowColumnView(name, "ORDER BY column" if name in plan.order else "column of the input")

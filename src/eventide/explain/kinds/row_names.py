@@ -163,7 +163,7 @@ def clipped(text: str, width: int) -> str:
 
 def neighbours_of(plan: RowPlan, bit: int) -> Iterator[str]:
     """Yield the values of neighbouring rows that the condition of a bit reads; by LAG or LEAD when the relational engine does."""
-    condition = plan.bits[bit]
+    condition = plan.predicates[bit]
     for neighbour in condition.neighbours:
         value = plain_sql(neighbour.tree)
         if condition.windowed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from eventide.plan.rewrite.partition_by_equality import partition_by_equality
 from eventide.plan.rewrite.window_between_steps import window_between_steps
@@ -15,11 +15,17 @@ if TYPE_CHECKING:
 
     Rule = Callable[[BoundQuery], BoundQuery]
 
+Bound = TypeVar("Bound")
+
 RULES: tuple[Rule, ...] = (partition_by_equality, window_between_steps)
 
 __all__ = ["RULES", "partition_by_equality", "rewrite", "window_between_steps"]
 
 
-def rewrite(bound: BoundQuery, rules: Iterable[Rule] = RULES) -> BoundQuery:
-    """Apply rules one after the other."""
-    return reduce(lambda query, rule: rule(query), rules, bound)
+def rewrite(bound: Bound, rules: Iterable[Callable[[Bound], Bound]]) -> Bound:
+    """Apply the rules of a kind of pattern one after the other.
+
+    >>> rewrite(3, (lambda n: n + 1, lambda n: 2 * n))
+    8
+    """
+    return reduce(lambda rewritten, rule: rule(rewritten), rules, bound)

@@ -21,7 +21,7 @@ from eventide.plan.row_patterns.readings import Cell, Label, MatchNumber, Place,
 from eventide.plan.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from eventide.pattern.row_patterns import Definition
     from eventide.plan.row_patterns.readings import Names, Reading, Taken
@@ -117,9 +117,27 @@ class Texts(ConstantPool):
         return self.places[value]
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class Definitions:
-    """Binds the conditions of DEFINE; everything that kernels need to know about them is gathered here."""
+    """The conditions of DEFINE: as they were bound, as bits of the symbol mask, and as programs with what these read."""
+
+    bound: tuple[BoundDefinition, ...]
+    predicates: tuple[RowCondition, ...]
+    values: tuple[ValueColumn, ...]
+    constants: tuple[int, ...]
+    strings: Mapping[str, int]
+    """Where the codes of string constants belong among the constants."""
+    registers: tuple[Register, ...]
+    sets: tuple[frozenset[str], ...]
+    accumulators: tuple[Accumulator, ...]
+    programs: tuple[Program, ...]
+    bit_of: Mapping[str, int]
+    program_of: Mapping[str, int]
+
+
+@dataclass
+class DefinitionBinder:
+    """Binds the conditions of DEFINE, one after the other."""
 
     names: Names
     describe: Callable[[Sequence[exp.Expression]], list[Kind]]
@@ -158,6 +176,22 @@ class Definitions:
                 on_match=tuple(part.source for part in dependent),
                 reads=tuple(reading for part in dependent for reading in part.readings if not _looks_at_rows(reading)),
             )
+        )
+
+    def definitions(self) -> Definitions:
+        """Return what has been bound."""
+        return Definitions(
+            bound=tuple(self.bound),
+            predicates=tuple(self.bits),
+            values=tuple(self.columns),
+            constants=tuple(self.pool.constants),
+            strings=dict(self.pool.places),
+            registers=tuple(self.registers),
+            sets=tuple(self.sets),
+            accumulators=tuple(self.accumulators),
+            programs=tuple(self.programs),
+            bit_of=dict(self.bit_of),
+            program_of=dict(self.program_of),
         )
 
     def _check(self, taken: Taken) -> None:
@@ -280,7 +314,7 @@ class _RowEmitter(OperatorEmitter):
 
     ordered_texts = True
 
-    def __init__(self, definitions: Definitions, taken: Taken, variable: str) -> None:
+    def __init__(self, definitions: DefinitionBinder, taken: Taken, variable: str) -> None:
         super().__init__(definitions.pool, taken.rest, definitions.names.text)
         self.definitions = definitions
         self.taken = taken

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eventide.errors import BindError, did_you_mean
 from eventide.match.row_pattern.kernel import SKIP_PAST_LAST, SKIP_TO_FIRST, SKIP_TO_LAST, SKIP_TO_NEXT
 from eventide.match.row_pattern.tables import make_tables
-from eventide.pattern.row_patterns import Exclusion, RowsPerMatch, SkipTo, primary_variables, walk_rows
-from eventide.plan.row_patterns.automaton import RowAutomaton, build
-from eventide.plan.row_patterns.conditions import BoundDefinition, Definitions, RowCondition
-from eventide.plan.row_patterns.output import RowOutput, bind_output
-from eventide.plan.row_patterns.readings import Names
+from eventide.pattern.row_patterns import SkipTo
+from eventide.plan.row_patterns.binding import bind_row_pattern
+from eventide.plan.row_patterns.needs import RowNeeds, needs_of
 from eventide.plan.row_patterns.watched_values import row_programs
-from eventide.plan.schema import Kind, StreamSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy.typing as npt
-    from sqlglot import exp
 
     from eventide.match.row_pattern.programs import RowPrograms
     from eventide.match.row_pattern.tables import RowTables
     from eventide.pattern.row_patterns import RowQuery
-    from eventide.pattern.sequences import Name
     from eventide.plan.expressions.operators import ValueColumn
+    from eventide.plan.row_patterns.automaton import RowAutomaton
+    from eventide.plan.row_patterns.binding import BoundRowPattern
+    from eventide.plan.row_patterns.conditions import BoundDefinition, RowCondition
+    from eventide.plan.row_patterns.output import RowOutput
+    from eventide.plan.schema import Kind, KindsOf
 
 _SKIPS = {
     SkipTo.PAST_LAST_ROW: SKIP_PAST_LAST,
@@ -38,7 +37,7 @@ _SKIPS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RowPlan:
     """Everything a runtime needs to run a clause over rows of one schema."""
 
@@ -46,39 +45,32 @@ class RowPlan:
     columns: Mapping[str, Kind]
     """The columns of the input."""
     variables: tuple[str, ...]
-    partition: tuple[str, ...]
+    keys: tuple[str, ...]
     """Columns of PARTITION BY, as the input spells them."""
     order: tuple[str, ...]
     """Columns of ORDER BY, as the input spells them."""
     automaton: RowAutomaton
     definitions: tuple[BoundDefinition, ...]
     """The conditions of DEFINE as they were bound."""
-    bits: tuple[RowCondition, ...]
+    predicates: tuple[RowCondition, ...]
+    """The conditions on rows, one bit of the symbol mask each."""
     values: tuple[ValueColumn, ...]
+    strings: Mapping[str, int]
+    """Where the codes of string constants belong in the programs."""
     output: RowOutput
     tables: RowTables
     programs: RowPrograms
-    text_constants: Mapping[str, int]
-    """Where the codes of string constants belong in the programs."""
-    warnings: tuple[str, ...] = field(default=())
-
-    @property
-    def skip(self) -> int:
-        """The skip mode as kernels know it."""
-        return _SKIPS[self.query.skip.to]
-
-    @property
-    def skip_to(self) -> npt.NDArray[np.uint8]:
-        """Whether SKIP TO may stop at the rows of each variable."""
-        target = self.query.skip.variable
-        members = {subset.name: {name.text for name in subset.members} for subset in self.query.subsets}
-        wanted = set() if target is None else members.get(target.text, {target.text})
-        return np.array([int(name in wanted) for name in self.variables] or [0], np.uint8)
-
-    @property
-    def within(self) -> int | None:
-        """The longest time between the first and the last row of a match, in microseconds."""
-        return self.query.within
+    window: int | None
+    """The longest time between the first and the last row of a match, in microseconds."""
+    skip: int
+    """The skip mode as kernels know it."""
+    skip_to: npt.NDArray[np.uint8]
+    """Whether SKIP TO may stop at the rows of each variable."""
+    needs: RowNeeds
+    """Which rows around a match it reads."""
+    hold: int | None
+    """How long after its last row a result can take to become certain, in microseconds; None when there is no bound."""
+    warnings: tuple[str, ...]
 
     def members(self, variables: frozenset[str] | None) -> npt.NDArray[np.uint8]:
         """Return for each position whether its rows are rows of the variables; None is all."""
@@ -86,24 +78,16 @@ class RowPlan:
         return np.array([int(variables is None or name in variables) for name in names] or [0], np.uint8)
 
 
-def make_row_plan(
-    query: RowQuery, columns: Mapping[str, Kind], describe: Callable[[Sequence[exp.Expression]], list[Kind]]
-) -> RowPlan:
-    """Bind a clause to the columns of its input."""
-    variables = primary_variables(query.pattern)
-    subsets = {subset.name: frozenset(name.text for name in subset.members) for subset in query.subsets}
-    schema = StreamSchema(columns, time="")
-    names = Names(schema, tuple(variables), subsets, query.text or None)
-    partition = tuple(_column(name, names, "PARTITION BY") for name in query.partition_by)
-    order = tuple(_column(key.column, names, "ORDER BY") for key in query.order_by)
-    _refuse_within(query, names, order)
-    _refuse_excluded_unmatched(query, names)
-    automaton = build(query.pattern, names.text)
-    definitions = Definitions(names, describe)
-    for definition in query.definitions:
-        definitions.bind(definition)
-    output = bind_output(query, names, describe)
-    numbers = {name: number for number, name in enumerate(variables)}
+def make_row_plan(query: RowQuery, columns: Mapping[str, Kind], kinds_of: KindsOf) -> RowPlan:
+    """Plan a clause for an input with these columns."""
+    bound = bind_row_pattern(query, columns, kinds_of)
+    return choose_row_plan(bound)
+
+
+def choose_row_plan(bound: BoundRowPattern) -> RowPlan:
+    """Lay a bound clause out for the matcher of row patterns."""
+    query, automaton, definitions = bound.query, bound.automaton, bound.definitions
+    numbers = {name: number for number, name in enumerate(bound.variables)}
     places = [position.variable for position in automaton.positions]
     tables = make_tables(
         automaton.states,
@@ -112,64 +96,39 @@ def make_row_plan(
         [numbers[name] for name in places],
         [position.excluded for position in automaton.positions],
     )
+    programs = row_programs(definitions, automaton, bound.variables)
+    needs = needs_of(automaton, definitions.predicates, tables, programs, bound.output)
     return RowPlan(
-        query,
-        dict(columns),
-        tuple(variables),
-        partition,
-        order,
-        automaton,
-        tuple(definitions.bound),
-        tuple(definitions.bits),
-        tuple(definitions.columns),
-        output,
-        tables,
-        row_programs(definitions, automaton, variables),
-        dict(definitions.pool.places),
-        tuple(_warnings(query)),
+        query=query,
+        columns=bound.columns,
+        variables=bound.variables,
+        keys=bound.keys,
+        order=bound.order,
+        automaton=automaton,
+        definitions=definitions.bound,
+        predicates=definitions.predicates,
+        values=definitions.values,
+        strings=definitions.strings,
+        output=bound.output,
+        tables=tables,
+        programs=programs,
+        window=query.within,
+        skip=_SKIPS[query.skip.to],
+        skip_to=_skip_to(query, bound.variables),
+        needs=needs,
+        hold=None if needs.ahead or needs.measured_behind else query.within,
+        warnings=_warnings(query),
     )
 
 
-def _column(name: Name, names: Names, clause: str) -> str:
-    column = names.schema.resolve(name.text)
-    if column is None:
-        raise BindError(
-            "UNKNOWN_COLUMN",
-            f"The input has no column {name.text} to {clause}.",
-            text=names.text,
-            span=name.span,
-            hint=did_you_mean(name.text, names.schema.columns),
-        )
-    return column
+def _skip_to(query: RowQuery, variables: tuple[str, ...]) -> npt.NDArray[np.uint8]:
+    target = query.skip.variable
+    members = {subset.name: {name.text for name in subset.members} for subset in query.subsets}
+    wanted = set() if target is None else members.get(target.text, {target.text})
+    return np.array([int(name in wanted) for name in variables] or [0], np.uint8)
 
 
-def _refuse_within(query: RowQuery, names: Names, order: tuple[str, ...]) -> None:
-    if query.within is None:
-        return
-    timed = bool(order) and names.schema.columns[order[0]] in (Kind.TIMESTAMP, Kind.DATE)
-    if not timed or query.order_by[0].descending:
-        raise BindError(
-            "WITHIN_NEEDS_TIME",
-            "WITHIN measures the first column of ORDER BY, which must be a timestamp or a date in ascending order.",
-            text=names.text,
-            span=query.within_span,
-            hint="Order by the time first, for example ORDER BY ts; convert text with to_timestamp in the input.",
-        )
-
-
-def _refuse_excluded_unmatched(query: RowQuery, names: Names) -> None:
-    excluded = next((node for node in walk_rows(query.pattern) if isinstance(node, Exclusion)), None)
-    if excluded is not None and query.rows is RowsPerMatch.ALL_WITH_UNMATCHED:
-        raise BindError(
-            "EXCLUSION_WITH_UNMATCHED_ROWS",
-            "WITH UNMATCHED ROWS cannot be combined with {- -}: a row left out would look like one without a match.",
-            text=names.text,
-            span=excluded.span,
-            hint="Use SHOW EMPTY MATCHES, or take the exclusion out and filter the result by CLASSIFIER().",
-        )
-
-
-def _warnings(query: RowQuery) -> list[str]:
-    if not query.order_by:
-        return ["MATCH_RECOGNIZE has no ORDER BY: rows are taken in the order in which the input holds them."]
-    return []
+def _warnings(query: RowQuery) -> tuple[str, ...]:
+    if query.order_by:
+        return ()
+    return ("MATCH_RECOGNIZE has no ORDER BY: rows are taken in the order in which the input holds them.",)

@@ -23,7 +23,7 @@ from eventide.match.row_pattern.programs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from eventide.plan.row_patterns.automaton import RowAutomaton
     from eventide.plan.row_patterns.conditions import Definitions, Register
@@ -45,7 +45,7 @@ class Watch:
 
 
 @dataclass
-class Layout:
+class RegisterLayout:
     """Where registers stand: for each set of variables its count, its first rows, its last rows; then the sums."""
 
     definitions: Definitions
@@ -74,9 +74,9 @@ class Layout:
         return self.base[member] + 1 + register.offset + (0 if register.first else self.firsts[member])
 
 
-def row_programs(definitions: Definitions, automaton: RowAutomaton, variables: list[str]) -> RowPrograms:
+def row_programs(definitions: Definitions, automaton: RowAutomaton, variables: Sequence[str]) -> RowPrograms:
     """Lay all conditions on the match so far out in the arrays that kernels read; string codes are filled in later."""
-    layout = Layout(definitions)
+    layout = RegisterLayout(definitions)
     watches = _Watches(definitions, layout)
     code: list[tuple[int, int, int, int]] = []
     first = [0]
@@ -91,7 +91,7 @@ def row_programs(definitions: Definitions, automaton: RowAutomaton, variables: l
     sets = definitions.sets
     return RowPrograms(
         np.array(code, np.int64).reshape(-1, 4),
-        np.array([*definitions.pool.constants, 0], np.int64),
+        np.array([*definitions.constants, 0], np.int64),
         np.array(first, np.int32),
         np.array([[name in members for name in variables] for members in sets], np.uint8).reshape(len(sets), len(variables)),
         np.array(layout.base, np.int32),
@@ -111,7 +111,7 @@ def row_programs(definitions: Definitions, automaton: RowAutomaton, variables: l
 
 
 class _Watches:
-    def __init__(self, definitions: Definitions, layout: Layout) -> None:
+    def __init__(self, definitions: Definitions, layout: RegisterLayout) -> None:
         self.definitions = definitions
         self.layout = layout
         self.all: list[Watch] = []

@@ -35,7 +35,7 @@ class RowPreparation:
     @cached_property
     def keys(self) -> list[str]:
         """The columns of PARTITION BY."""
-        return [f"k{number}" for number in range(len(self.plan.partition))]
+        return [f"k{number}" for number in range(len(self.plan.keys))]
 
     @cached_property
     def order(self) -> list[str]:
@@ -54,12 +54,12 @@ class RowPreparation:
     @cached_property
     def columns(self) -> list[str]:
         """All columns that reach the match stage, in order."""
-        timed = ["t"] if self.plan.within is not None else []
+        timed = ["t"] if self.plan.window is not None else []
         values = [f"v{number}" for number in range(len(self.plan.values))]
         return list(dict.fromkeys([*self.keys, *timed, "m", *values, *self.payload]))
 
     def _key(self, column: str) -> str | None:
-        return f"k{self.plan.partition.index(column)}" if column in self.plan.partition else None
+        return f"k{self.plan.keys.index(column)}" if column in self.plan.keys else None
 
     @cached_property
     def _carried(self) -> dict[str, str]:
@@ -75,18 +75,18 @@ class RowPreparation:
     @cached_property
     def windowed(self) -> list[RowCondition]:
         """The conditions that the relational engine judges with LAG and LEAD."""
-        return [condition for condition in self.plan.bits if condition.windowed]
+        return [condition for condition in self.plan.predicates if condition.windowed]
 
     def narrow(self) -> list[tuple[str, str]]:
         """Return the projection before the sort as (name, SQL) over the input."""
         quote = self.dialect.quote
-        columns = {name: quote(column) for name, column in zip(self.keys, self.plan.partition, strict=True)}
+        columns = {name: quote(column) for name, column in zip(self.keys, self.plan.keys, strict=True)}
         columns.update((name, quote(column)) for name, column in zip(self.order, self.plan.order, strict=True))
         columns[ARRIVAL] = ARRIVAL
-        if self.plan.within is not None:
+        if self.plan.window is not None:
             time = self.plan.order[0]
             columns["t"] = self.dialect.micros(quote(time), self.plan.columns[time])
-        bits = [(bit, condition) for bit, condition in enumerate(self.plan.bits) if not condition.neighbours]
+        bits = [(bit, condition) for bit, condition in enumerate(self.plan.predicates) if not condition.neighbours]
         columns["m"] = self._mask([(bit, self.dialect.sql(condition.tree)) for bit, condition in bits])
         columns.update((f"v{number}", value_sql(value, self.dialect)) for number, value in enumerate(self.plan.values))
         columns.update(
@@ -104,7 +104,7 @@ class RowPreparation:
     def sorted(self) -> list[tuple[str, str]]:
         """Return the projection behind the sort as (name, SQL) over the narrow columns."""
         bits = [
-            (bit, self._over_neighbours(condition)) for bit, condition in enumerate(self.plan.bits) if condition.windowed
+            (bit, self._over_neighbours(condition)) for bit, condition in enumerate(self.plan.predicates) if condition.windowed
         ]
         mask = f"CAST(m + {self._mask(bits)} AS {self._mask_type})" if bits else "m"
         return [(name, mask if name == "m" else name) for name in self.columns]
@@ -128,7 +128,7 @@ class RowPreparation:
 
     @property
     def _mask_type(self) -> str:
-        return next(name for bits, name in _MASK_TYPES if len(self.plan.bits) <= bits)
+        return next(name for bits, name in _MASK_TYPES if len(self.plan.predicates) <= bits)
 
     def _mask(self, bits: list[tuple[int, str]]) -> str:
         terms = [f"(CASE WHEN {sql} THEN CAST({1 << bit} AS {self._mask_type}) ELSE 0 END)" for bit, sql in bits]
@@ -142,7 +142,7 @@ class RowPreparation:
         """Return whether rows come in the order of the clause, so that sorting them would only cost time and memory."""
         keys = zip(self.plan.order, self.plan.query.order_by, strict=True)
         order = [SortKey(name, key.descending, key.nulls_first) for name, key in keys]
-        return not self.windowed and not self.plan.partition and engine.is_sorted(relation, order)
+        return not self.windowed and not self.plan.keys and engine.is_sorted(relation, order)
 
     def finish(self) -> Finish:
         """Return the projection over slots."""

@@ -66,12 +66,12 @@ def encoded(plan: RowPlan, block: Block) -> tuple[RowBatch, RowPrograms]:
         if value.encoding is Encoding.CODE:
             texts[number] = block.column(f"v{number}")
     programs = plan.programs
-    if texts or plan.text_constants:
+    if texts or plan.strings:
         programs = _with_codes(plan, texts, values)
     mask = np.empty(rows, np.int64)
     for begin, chunk in block.chunks("m"):
         mask[begin : begin + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
-    for bit, condition in enumerate(plan.bits):
+    for bit, condition in enumerate(plan.predicates):
         if condition.program is not None:
             marked = mark_rows(condition.program.code, programs.constants, values, valid, offset)
             mask |= marked.astype(np.int64) << bit
@@ -80,7 +80,7 @@ def encoded(plan: RowPlan, block: Block) -> tuple[RowBatch, RowPrograms]:
 
 def _with_codes(plan: RowPlan, texts: dict[int, pa.Array], values: npt.NDArray[np.int64]) -> RowPrograms:
     """Number the strings of this block in their order, in the columns and in the programs."""
-    names = {*plan.text_constants, *plan.variables}
+    names = {*plan.strings, *plan.variables}
     encoded_texts = {number: column.dictionary_encode() for number, column in texts.items()}
     for column in encoded_texts.values():
         names.update(text for text in column.dictionary.to_pylist() if text is not None)
@@ -89,7 +89,7 @@ def _with_codes(plan: RowPlan, texts: dict[int, pa.Array], values: npt.NDArray[n
         numbers = np.array([codes[text] for text in column.dictionary.to_pylist()] or [0], np.int64)
         values[number] = numbers[column.indices.fill_null(0).to_numpy(zero_copy_only=False)]
     constants = plan.programs.constants.copy()
-    for text, place in plan.text_constants.items():
+    for text, place in plan.strings.items():
         constants[place] = codes[text]
     labels = np.array([codes[name] for name in plan.variables] or [0], np.int64)
     return plan.programs._replace(constants=constants, label_code=labels)

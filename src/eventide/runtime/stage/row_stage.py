@@ -46,8 +46,8 @@ class RowStage:
 
     def _block(self, block: Block) -> Iterator[pa.RecordBatch]:
         batch, programs = encoded(self._plan, block)
-        if self._plan.within is not None:
-            batch = batch._replace(horizon=_horizon(block, self._plan.within))
+        if self._plan.window is not None:
+            batch = batch._replace(horizon=_horizon(block, self._plan.window))
         matcher = RowPatternMatcher(self._plan.tables, programs, self._plan.skip, self._plan.skip_to, self._options.max_steps)
         filler = RowFiller(self._plan, block.offset, [block.column(name) for name in self._payload])
         block.clear()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def matching(source: RowInput, plan: RowPlan, options: RunOptions) -> TableWork:
     """Return the run of a clause over a table."""
-    if not plan.partition and not source.engine.in_process:
+    if not plan.keys and not source.engine.in_process:
         warn("MATCH_RECOGNIZE has no PARTITION BY, so one task does all the matching.")
     columns = RowPreparation(plan, source.engine.dialect)
     in_order = columns.in_order(source.engine, source.rows)

@@ -14,7 +14,7 @@ from eventide.runtime.streams.job import DROP_OLDEST, StreamJob, StreamQuery
 from eventide.runtime.streams.output import ORDERED
 from eventide.runtime.streams.planning.jobs import Projection, Spreading, fingerprint
 from eventide.runtime.streams.planning.work import QueryWork, StreamWork
-from eventide.runtime.streams.queries.row_patterns import RowStreamEngine, check_streamable, hold_of, stream_warnings
+from eventide.runtime.streams.queries.row_patterns import RowStreamEngine, check_streamable, stream_warnings
 
 if TYPE_CHECKING:
     from eventide.plan.row_patterns.plan import RowPlan
@@ -34,7 +34,7 @@ def row_work(plan: RowPlan, dialect: Dialect, options: StreamOptions, max_steps:
             "Without its oldest rows a row pattern would report matches that start too late and are wrong.",
             hint='Use overflow="error".',
         )
-    hold = hold_of(plan)
+    hold = plan.hold
     if options.output == ORDERED and hold is None:
         raise BindError(
             "ORDER_WITHOUT_TIME",
@@ -53,7 +53,7 @@ def row_work(plan: RowPlan, dialect: Dialect, options: StreamOptions, max_steps:
         fingerprint(repr(plan.query), columns, "rows"),
         shared,
         dict(shared)[CLOCK_COLUMN],
-        spreading.group(plan.partition, together=False),
+        spreading.group(plan.keys, together=False),
         partial(RowStreamEngine, plan, preparation.order, preparation.payload, max_steps=max_steps),
         output=options.output,
         hold=hold or 0,

@@ -12,8 +12,8 @@ from eventide.runtime.streams.identity import identities
 
 if TYPE_CHECKING:
     from eventide.match.row_pattern.kernel import RowMatchBatch
+    from eventide.plan.row_patterns.needs import RowNeeds
     from eventide.runtime.collect.row_lines import Lines
-    from eventide.runtime.streams.queries.row_needs import RowNeeds
 
 POSITION_BITS = 17
 UNMATCHED = -1

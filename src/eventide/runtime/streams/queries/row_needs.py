@@ -1,91 +1,18 @@
-"""What a row pattern asks of a stream: which rows around a match it reads, what must be remembered, and what it cannot have."""
+"""What a row pattern cannot have on a stream, and what lets its state grow."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
-from eventide.match.row_pattern.programs import ROW_F, ROW_I
 from eventide.pattern.row_patterns import PartitionEnd, walk_rows
 from eventide.plan.expressions.references import span_of
-from eventide.plan.row_patterns.readings import Cell, MatchNumber
 from eventide.plan.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
 
     from eventide.errors import Span
     from eventide.plan.row_patterns.plan import RowPlan
-
-
-@dataclass(frozen=True)
-class RowNeeds:
-    """What the engine of one query needs to know of rows around those it decides on."""
-
-    ahead: int
-    """How many rows behind a row its conditions look (NEXT)."""
-    before: int
-    """How many rows before a match conditions and measures look (PREV)."""
-    measured_before: int
-    measured_behind: int
-    """How many rows around a match its measures look."""
-    counts: bool
-    """Whether MATCH_NUMBER is read."""
-    anchored: bool
-    """Whether a match at the first row of a partition can differ from others."""
-
-
-def needs_of(plan: RowPlan) -> RowNeeds:
-    """Return what a plan needs."""
-    conditions = list(_condition_shifts(plan))
-    measures = [slot.place.shift for slot in plan.output.slots if isinstance(slot, Cell)]
-    return RowNeeds(
-        ahead=max([0, *conditions]),
-        before=-min([0, *_shifts_before_match(plan), *measures]),
-        measured_before=-min([0, *measures]),
-        measured_behind=max([0, *measures]),
-        counts=bool(plan.programs.counts_matches) or any(isinstance(slot, MatchNumber) for slot in plan.output.slots),
-        anchored=plan.automaton.start != plan.automaton.first_start,
-    )
-
-
-def _shifts_before_match(plan: RowPlan) -> Iterator[int]:
-    """Yield how far conditions look before the first row of a match: a variable that comes later finds PREV inside of it."""
-    depth = _depths(plan)
-    for bit, condition in enumerate(plan.bits):
-        if condition.program is not None:
-            taking = [depth[position] for position, flag in enumerate(plan.tables.bit.tolist()) if flag == 1 << bit]
-            earliest = min([place for place in taking if place >= 0], default=0)
-            for op, _, _, shift in condition.program.code:
-                if op in (ROW_I, ROW_F):
-                    yield shift + earliest
-    for op, _, _, shift in plan.programs.code.tolist():
-        if op in (ROW_I, ROW_F):
-            yield shift
-
-
-def _depths(plan: RowPlan) -> list[int]:
-    """Return for each position how many rows of a match come before it at the least; -1 where none leads there."""
-    moves = plan.automaton.moves
-    depth = [-1] * len(moves)
-    level = {move for start in (plan.automaton.start, plan.automaton.first_start) for move in start if move >= 0}
-    number = 0
-    while level:
-        for position in level:
-            depth[position] = number
-        level = {move for position in level for move in moves[position] if move >= 0 and depth[move] < 0}
-        number += 1
-    return depth
-
-
-def _condition_shifts(plan: RowPlan) -> Iterator[int]:
-    """Yield how far conditions look from a row of the match."""
-    programs = [condition.program.code for condition in plan.bits if condition.program is not None]
-    for code in (*programs, plan.programs.code.tolist()):
-        for op, _, _, shift in code:
-            if op in (ROW_I, ROW_F):
-                yield shift
 
 
 def check_streamable(plan: RowPlan) -> None:
@@ -100,7 +27,7 @@ def check_streamable(plan: RowPlan) -> None:
             end.span,
             "Leave $ out, or run the query over a table.",
         )
-    for bit, condition in enumerate(plan.bits):
+    for bit, condition in enumerate(plan.predicates):
         if condition.windowed:
             raise _windowed(plan, bit)
 
@@ -124,7 +51,7 @@ def _check_order(plan: RowPlan) -> None:
             "Order by the time first, for example ORDER BY ts; convert text with to_timestamp in the input.",
         )
     for column, key in zip(plan.order[1:], plan.query.order_by[1:], strict=True):
-        if plan.columns[column] is Kind.OTHER and column not in plan.partition:
+        if plan.columns[column] is Kind.OTHER and column not in plan.keys:
             raise _refusal(
                 plan,
                 "UNSUPPORTED_ORDER",
@@ -154,9 +81,9 @@ def _refusal(plan: RowPlan, condition: str, message: str, span: Span | None, hin
 
 def stream_warnings(plan: RowPlan) -> tuple[str, ...]:
     """Return what may let the state of a query grow for ever."""
-    if plan.within is not None:
+    if plan.window is not None:
         return _kept_for_ever(plan)
-    silent = plan.partition and any(move >= 0 for moves in plan.automaton.moves for move in moves)
+    silent = plan.keys and any(move >= 0 for moves in plan.automaton.moves for move in moves)
     if not (silent or _has_loop(plan)):
         return ()
     reason = (
@@ -169,10 +96,10 @@ def stream_warnings(plan: RowPlan) -> tuple[str, ...]:
 
 def _kept_for_ever(plan: RowPlan) -> tuple[str, ...]:
     """Return what WITHIN does not bound."""
-    needs = needs_of(plan)
-    if plan.partition and (needs.ahead or needs.measured_behind):
+    needs = plan.needs
+    if plan.keys and (needs.ahead or needs.measured_behind):
         return ("NEXT waits for rows: a partition that falls silent keeps those that are not decided for ever.",)
-    if plan.partition and (needs.counts or needs.anchored or needs.before):
+    if plan.keys and (needs.counts or needs.anchored or needs.before):
         what = "MATCH_NUMBER" if needs.counts else "^" if needs.anchored else "PREV of the first row of a match"
         return (f"{what} makes the stream remember every partition for ever. Leave it out where partitions come and go.",)
     return ()
@@ -196,9 +123,3 @@ def _has_loop(plan: RowPlan) -> bool:
             if not waiting_for[position]:
                 ready.append(position)
     return left > 0
-
-
-def hold_of(plan: RowPlan) -> int | None:
-    """Return how long after its last row a result can take to become certain, in microseconds; None when there is no bound."""
-    needs = needs_of(plan)
-    return None if plan.within is None or needs.ahead or needs.measured_behind else plan.within

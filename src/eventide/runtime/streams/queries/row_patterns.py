@@ -26,7 +26,7 @@ from eventide.runtime.stage.row_failures import failures_named
 from eventide.runtime.stage.row_stage import joined
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_COLUMNS, Held, StreamEngine
 from eventide.runtime.streams.queries.row_identity import RowSource, line_columns
-from eventide.runtime.streams.queries.row_needs import check_streamable, hold_of, needs_of, stream_warnings
+from eventide.runtime.streams.queries.row_needs import check_streamable, stream_warnings
 from eventide.runtime.streams.queries.row_partitions import NOT_DUE, Partitions
 from eventide.runtime.streams.reorder import OrderKey, ReorderBuffer
 from eventide.runtime.streams.state_bytes import pack, unpack
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from eventide.match.row_pattern.kernel import RowMatchBatch
     from eventide.plan.row_patterns.plan import RowPlan
 
-__all__ = ["RowStreamEngine", "check_streamable", "hold_of", "stream_warnings"]
+__all__ = ["RowStreamEngine", "check_streamable", "stream_warnings"]
 VERSION = 1
 
 
@@ -69,11 +69,11 @@ class RowStreamEngine(StreamEngine):
         self._plan = plan
         self._payload = list(payload)
         self._max_steps = max_steps
-        self._needs = needs_of(plan)
+        self._needs = plan.needs
         behind = [
             OrderKey(name, key.descending, key.nulls_first)
             for name, key, column in zip(order[1:], plan.query.order_by[1:], plan.order[1:], strict=True)
-            if column not in plan.partition
+            if column not in plan.keys
         ]
         self._buffer = ReorderBuffer(
             CLOCK_COLUMN, [OrderKey(KEY), OrderKey(CHECK), OrderKey(CLOCK_COLUMN), *behind, OrderKey(ID)]
@@ -115,7 +115,7 @@ class RowStreamEngine(StreamEngine):
 
     def _oldest(self) -> int:
         """Return from which time on rows can still be followed by rows to come."""
-        return max(self._watermark - (self._plan.within or 0), int(NEVER))
+        return max(self._watermark - (self._plan.window or 0), int(NEVER))
 
     # Rows in and out -------------------------------------------------------------------------------------------------
 
@@ -152,12 +152,12 @@ class RowStreamEngine(StreamEngine):
         done = borders.first - step.offset[:-1]
         dropped = np.maximum(done - self._needs.before, 0)
         due = np.full(len(sizes), NOT_DUE)
-        if self._plan.within is not None and len(step.walked):
+        if self._plan.window is not None and len(step.walked):
             clock = _numbers(step.rows, CLOCK_COLUMN)[step.walked]
             begun = clock[np.minimum(borders.first, len(clock) - 1)]
             # Where the time is over and a row is not decided, it waits for the rows behind it that NEXT sees.
             open_still = (done < sizes) & (begun >= self._oldest())
-            due = np.where(open_still, np.minimum(begun, NOT_DUE - self._plan.within) + self._plan.within, NOT_DUE)
+            due = np.where(open_still, np.minimum(begun, NOT_DUE - self._plan.window) + self._plan.window, NOT_DUE)
         partitions = step.partitions.updated(
             step.chosen,
             rows=sizes - dropped,
@@ -190,9 +190,9 @@ class RowStreamEngine(StreamEngine):
         block = Block(table, step.offset)
         batch, programs = encoded(plan, block)
         clock = _numbers(table, CLOCK_COLUMN)
-        if plan.within is not None:
+        if plan.window is not None:
             known = np.ones(len(clock), np.uint8)
-            batch = batch._replace(horizon=horizon_of(clock, known, step.offset, borders.end, plan.within, oldest))
+            batch = batch._replace(horizon=horizon_of(clock, known, step.offset, borders.end, plan.window, oldest))
         source = RowSource(
             step.offset, step.partitions.key[step.chosen], step.partitions.check[step.chosen], _numbers(table, ID), clock
         )
