@@ -29,6 +29,7 @@ from lark import Lark, Token, Transformer
 from eventide.errors import ParseError, Span, did_you_mean
 from eventide.language.ceql.tokens import CLAUSES, prepare_tokens
 from eventide.language.parts.columns import build_column
+from eventide.language.parts.quantifiers import QUANTIFIERS, read_bounds
 from eventide.language.parts.sequences import (
     build_absence,
     build_repeat,
@@ -69,7 +70,6 @@ from eventide.pattern.sequences import (
 _SIGN = {"SEMICOLON": Strategy.ANY, "COLON": Strategy.STRICT, "ARROW": Strategy.NEXT}
 _AND = {"AND": Strategy.ANY, "STRICT_AND": Strategy.STRICT, "NEXT_AND": Strategy.NEXT}
 _PREFIX = {":": Strategy.STRICT, "~": Strategy.NEXT}
-QUANTIFIERS: dict[str, tuple[int, int | None]] = {"+": (1, None), "*": (0, None), "?": (0, 1)}
 
 
 def parse_ceql(text: str) -> Query:
@@ -226,23 +226,6 @@ class _Builder(Transformer[Token, Any]):
     def group(self, children: list[Any]) -> Pattern | Absence:
         inner: Pattern | Absence = children[1]
         return inner
-
-
-def read_bounds(tokens: list[Token]) -> tuple[int, int | None]:
-    """Return the bounds that stand between the braces of a quantifier.
-
-    >>> from eventide.language.reading.tokens import tokenize
-    >>> read_bounds(tokenize("2, 3")), read_bounds(tokenize("2,")), read_bounds(tokenize("2"))
-    ((2, 3), (2, None), (2, 2))
-    """
-    numbers = [
-        parse_whole_number(token, "BAD_QUANTIFIER", "A quantifier", "Write {1,3}, {2} or {2,}.")
-        for token in tokens
-        if token.type == "NUMBER"
-    ]
-    if len(numbers) == 2:
-        return numbers[0], numbers[1]
-    return numbers[0], numbers[0] if len(tokens) == 1 else None
 
 
 def _span(pattern: Pattern | Absence, last: Token) -> Span:

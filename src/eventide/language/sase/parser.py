@@ -14,9 +14,9 @@ from typing import Any
 from lark import Lark, Token, Transformer
 
 from eventide.errors import ParseError, Span, did_you_mean
-from eventide.language.ceql.parser import QUANTIFIERS, read_bounds
 from eventide.language.parts.absences import negated_variable, positive_variables, with_absence_conditions
 from eventide.language.parts.columns import build_column
+from eventide.language.parts.quantifiers import QUANTIFIERS, read_bounds
 from eventide.language.parts.sequences import build_absence, build_repeat, build_sequence, finished, not_position
 from eventide.language.parts.totals import parse_grouping
 from eventide.language.parts.within import Within, parse_within

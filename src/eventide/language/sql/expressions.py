@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import ErrorLevel, TokenType, exp
@@ -17,7 +18,6 @@ from eventide.pattern.expressions import expression_from_tree
 if TYPE_CHECKING:
     from lark import Token
 
-    from eventide.language.sql.names import RowNames
     from eventide.pattern.sequences import Expression
 
 NAVIGATION = ("FIRST", "LAST", "PREV", "NEXT")
@@ -26,6 +26,31 @@ PATTERN_FUNCTIONS = frozenset((*NAVIGATION, *SEMANTICS, "CLASSIFIER", "MATCH_NUM
 _SUBQUERY_HINT = "Join the tables in a query that MATCH_RECOGNIZE stands over."
 _NO_KEYWORDS = (TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER)
 _BETWEEN_OPERANDS = frozenset((*PlacedParser.RANGE_PARSERS, TokenType.AND, TokenType.OR, TokenType.XOR, TokenType.NOT))
+
+
+@dataclass(frozen=True, slots=True)
+class RowNames:
+    """The variables of a PATTERN and the union variables of its SUBSET, as they are spelt there."""
+
+    primary: tuple[str, ...]
+    unions: tuple[str, ...] = ()
+
+    def find(self, written: str, *, quoted: bool) -> str | None:
+        """Return the variable that a name in the text stands for; only a name without quotes may differ in case.
+
+        >>> names = RowNames(("A", "b"), ("U",))
+        >>> names.find("a", quoted=False), names.find("u", quoted=False), names.find("B", quoted=False)
+        ('A', 'U', 'b')
+        >>> names.find("a", quoted=True)
+        """
+        known = (*self.primary, *self.unions)
+        if quoted:
+            return written if written in known else None
+        folded = written.upper()
+        if folded in known:
+            return folded
+        alike = [name for name in known if name.upper() == folded]
+        return alike[0] if len(alike) == 1 else None
 
 
 class _RowParser(PlacedParser):
@@ -46,7 +71,6 @@ _DIALECT = _RowSpark()
 def read_row_expression(tokens: list[Token], source_text: str, names: RowNames, what: str = "the expression") -> Expression:
     """Read an expression from its tokens, which stand in `source_text`.
 
-    >>> from eventide.language.sql.names import RowNames
     >>> from eventide.language.sql.tokens import tokenize_rows
     >>> text = "final last(a.price, 1) > prev(price)"
     >>> read_row_expression(tokenize_rows(text, 0, text), text, RowNames(("A",))).sql

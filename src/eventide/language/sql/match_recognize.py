@@ -15,8 +15,7 @@ from eventide.errors import ParseError, Span, did_you_mean
 from eventide.language.reading.tokens import bare_name, depth_change, is_word, span_of
 from eventide.language.sql.clauses import find_row_clauses, misspelt_row_clause
 from eventide.language.sql.columns import read_order_by, read_partition_by, read_rows_per_match
-from eventide.language.sql.expressions import read_row_expression
-from eventide.language.sql.names import RowNames
+from eventide.language.sql.expressions import RowNames, read_row_expression
 from eventide.language.sql.pattern import read_row_pattern
 from eventide.language.sql.tokens import is_name, is_variable, split_at_commas, tokenize_rows, variable_name
 from eventide.language.sql.within import read_within
