@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eventide import pipeline
 from eventide.errors import BindError, EventideWarning, did_you_mean
-from eventide.explain import explain_plan, explain_rows
+from eventide.explain import describe_sequence, describe_statement, explain
 from eventide.language import parse
 from eventide.language.sql.statement import parse_statement
 from eventide.plan.planning import make_plan
@@ -234,14 +234,14 @@ class Query:
         """
         if events is None and not streams:
             plan = make_plan(self.model, {}, lambda trees: [Kind.FLOAT] * len(trees))
-            return explain_plan(plan, format)
+            return explain([describe_sequence(plan)], format)
         source = self.input_of(events, streams)
         options = RunOptions(distribution=distribution, slices=slices)
         plan = pipeline.plan(self.model, source, options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
             work = pipeline.work_of(plan, source, options)
-            return explain_plan(plan, format, work.explained() if format == "text" else None)
+            return explain([describe_sequence(plan, work.explained() if format == "text" else None)], format)
 
     def input_of(self, given: Events | None, named: Mapping[str, Events]) -> EventInput:
         """Return the events that the query reads, of those that a caller gave."""
@@ -371,7 +371,7 @@ class Statement:
         engine, empty = _emptied(spark, tables)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
-            return explain_rows(pipeline.plan_statement(self.model, engine, empty), format)
+            return explain(describe_statement(pipeline.plan_statement(self.model, engine, empty)), format)
 
 
 def _emptied(spark: Any, tables: Mapping[str, Any]) -> tuple[Adapter, dict[str, Relation]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from eventide.explain.kinds.rows import explain_rows
-from eventide.explain.render import explain_plan
+from eventide.explain.kinds.row_patterns import describe_row_pattern
+from eventide.explain.kinds.sequences import describe_sequence
+from eventide.explain.render import explain
+from eventide.explain.statements import describe_statement
 
-__all__ = ["explain_plan", "explain_rows"]
+__all__ = ["describe_row_pattern", "describe_sequence", "describe_statement", "explain"]

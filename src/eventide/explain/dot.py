@@ -1,42 +1,38 @@
-"""The automaton of a plan in the dot language of Graphviz."""
+"""The state graphs of descriptions in the dot language of Graphviz."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.explain.labels import drawn_edges
+from eventide.explain.diagram import Shape, boxes_of
+from eventide.explain.model import EdgeKind
 
 if TYPE_CHECKING:
-    from eventide.explain.model import Explanation
+    from collections.abc import Sequence
 
-_STYLES = {"take": "solid", "match": "bold", "skip": "dotted"}
+    from eventide.explain.model import Description
 
-
-def to_dot(explanation: Explanation) -> str:
-    """Return the automaton as a graph: dotted edges pass an event over, bold ones complete a match."""
-    lines = [
-        "digraph automaton {",
-        "  rankdir=LR;",
-        "  node [shape=circle];",
-        "  start [shape=point];",
-        "  start -> s0;",
-    ]
-    lines.extend(f'  s{state.number} [label="{state.number}"];' for state in explanation.automaton.states)
-    lines.append('  match [shape=doublecircle, label="match"];')
-    if explanation.automaton.hidden:
-        lines.append('  more [shape=plaintext, label="..."];')
-    lines.extend(
-        f'  {edge.source} -> {edge.target} [label="{escaped(edge.label)}", style={_STYLES[edge.kind]}];'
-        for edge in drawn_edges(explanation.automaton)
-    )
-    lines.append("}")
-    return "\n".join(lines)
+_SHAPES = {Shape.STATE: "", Shape.MATCH: "shape=doublecircle, ", Shape.MORE: "shape=plaintext, "}
+_STYLES = {EdgeKind.TAKE: "solid", EdgeKind.SKIP: "dotted", EdgeKind.MATCH: "bold"}
 
 
-def escaped(label: str) -> str:
-    r"""Return a label for use between double quotes.
+def to_dot(descriptions: Sequence[Description]) -> str:
+    """Return one graph: dotted edges pass an event over, bold ones complete a match."""
+    lines = ["digraph automaton {", "  rankdir=LR;", "  node [shape=circle];"]
+    for box in boxes_of(descriptions):
+        body = [f"{node.name} [{_SHAPES[node.shape]}label={quoted(node.label)}];" for node in box.nodes]
+        body.extend(
+            f"{edge.source} -> {edge.target} [label={quoted(edge.label)}, style={_STYLES[edge.kind]}];" for edge in box.edges
+        )
+        lines.extend(box.lines([f"subgraph cluster_{box.number} {{", f"  label={quoted(box.label or '')};"], body, "}"))
+    return "\n".join([*lines, "}"])
 
-    >>> escaped('a "b"')
-    'a \\"b\\"'
+
+def quoted(label: str) -> str:
+    r"""Return a label between double quotes.
+
+    >>> quoted('a "b"')
+    '"a \\"b\\""'
     """
-    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    escaped = label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'"{escaped}"'

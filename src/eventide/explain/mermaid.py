@@ -1,31 +1,35 @@
-"""The automaton of a plan as a mermaid flowchart."""
+"""The state graphs of descriptions as a mermaid flowchart."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.explain.labels import drawn_edges
+from eventide.explain.diagram import Shape, boxes_of
+from eventide.explain.model import EdgeKind
 
 if TYPE_CHECKING:
-    from eventide.explain.model import Explanation
+    from collections.abc import Sequence
+
+    from eventide.explain.model import Description
 
 # Characters with a meaning inside a quoted mermaid label.
 _ENTITIES = {"&": "#amp;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "#": "#35;", "`": "#96;", "\n": " "}
+_SHAPES = {Shape.STATE: ("((", "))"), Shape.MATCH: ("(((", ")))"), Shape.MORE: ("[", "]")}
+_ARROWS = {EdgeKind.TAKE: "-->", EdgeKind.SKIP: "-.->", EdgeKind.MATCH: "==>"}
 
 
-def to_mermaid(explanation: Explanation) -> str:
-    """Return the automaton as a flowchart: dotted edges pass an event over, thick ones complete a match."""
-    lines = ["flowchart LR", '  start(( )) --> s0(("0"))']
-    lines.extend(f'  s{state.number}(("{state.number}"))' for state in explanation.automaton.states[1:])
-    lines.append('  match((("match")))')
-    if explanation.automaton.hidden:
-        lines.append('  more["..."]')
-    arrows = {"take": "-->", "match": "==>", "skip": "-.->"}
-    lines.extend(
-        f'  {edge.source} {arrows[edge.kind]}|"{escaped(edge.label)}"| {edge.target}'
-        for edge in drawn_edges(explanation.automaton)
-    )
+def to_mermaid(descriptions: Sequence[Description]) -> str:
+    """Return one flowchart: dotted edges pass an event over, thick ones complete a match."""
+    lines = ["flowchart LR"]
+    for box in boxes_of(descriptions):
+        body = [_quoted(node.label, *_SHAPES[node.shape], node.name) for node in box.nodes]
+        body.extend(f"{edge.source} {_ARROWS[edge.kind]}{_quoted(edge.label, '|', '|')} {edge.target}" for edge in box.edges)
+        lines.extend(box.lines([_quoted(box.label or "", "[", "]", f"subgraph c{box.number} ")], body, "end"))
     return "\n".join(lines)
+
+
+def _quoted(label: str, left: str, right: str, name: str = "") -> str:
+    return f'{name}{left}"{escaped(label)}"{right}'
 
 
 def escaped(label: str) -> str:

@@ -17,6 +17,7 @@ from eventide.plan.row_patterns.watched_values import UNCAPPED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from eventide.plan.row_patterns.conditions import RowCondition
     from eventide.plan.row_patterns.plan import RowPlan
     from eventide.plan.row_patterns.readings import Place, Reading
 
@@ -151,19 +152,8 @@ def joined(words: Iterable[str]) -> str:
     return f"{', '.join(front)} and {last}" if front else last
 
 
-def clipped(text: str, width: int) -> str:
-    """Return a text on one line, cut where it is longer than the width.
-
-    >>> clipped("SELECT *  FROM t", 12)
-    'SELECT * ...'
-    """
-    line = " ".join(text.split())
-    return line if len(line) <= width else f"{line[: width - 3]}..."
-
-
-def neighbours_of(plan: RowPlan, bit: int) -> Iterator[str]:
-    """Yield the values of neighbouring rows that the condition of a bit reads; by LAG or LEAD when the relational engine does."""
-    condition = plan.predicates[bit]
+def neighbours_of(condition: RowCondition) -> Iterator[str]:
+    """Yield the values of neighbouring rows that a condition reads; by LAG or LEAD when the relational engine does."""
     for neighbour in condition.neighbours:
         value = plain_sql(neighbour.tree)
         if condition.windowed:

@@ -1,93 +1,73 @@
-"""The automaton of a row pattern as a graph to draw: places in the order they are met, moves in the order of preferment."""
+"""The automaton of a row pattern as a state graph: places in the order they are met, moves in the order of preferment."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eventide.explain.kinds.sequence_states import MAX_STATES_SHOWN
+from eventide.explain.model import MATCH, MAX_STATES_SHOWN, MORE, Edge, EdgeKind, Move, State, StateGraph
+from eventide.pattern.row_pattern_printing import quote_variable
 from eventide.plan.row_patterns.automaton import ACCEPT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from eventide.plan.row_patterns.automaton import RowAutomaton
 
 MAX_MOVES_SHOWN = 20
-START = "start"
-FIRST_START = "start at the first row of a partition"
 
 
-@dataclass(frozen=True)
-class PlaceView:
-    """A place of the pattern that takes a row; numbers count from 1 as places are met from the start on."""
-
-    number: int
-    variable: str
-    left_out: bool
-
-
-@dataclass(frozen=True)
-class MoveView:
-    """A move to a place, or the end of the match (`place` None), which may need the last row of the partition behind it."""
-
-    preferment: int
-    place: PlaceView | None
-    at_end_only: bool = False
-
-
-@dataclass(frozen=True)
-class StateView:
-    """A state, which is a start (`place` None) or a place that has taken a row, with its first moves."""
-
-    name: str
-    place: PlaceView | None
-    moves: tuple[MoveView, ...]
-    hidden_moves: int
-
-
-@dataclass(frozen=True)
-class RowAutomatonView:
-    """The states that are shown, how many more there are, and variables at places that no way leads to."""
-
-    states: tuple[StateView, ...]
-    hidden: int
-    never_reached: tuple[str, ...]
-
-    def shows(self, place: PlaceView) -> bool:
-        """Return whether the state of a place is among those that are shown."""
-        return any(state.place == place for state in self.states)
-
-
-def view_rows(automaton: RowAutomaton) -> RowAutomatonView:
-    """Follow the automaton from its starts, in the order of preferment."""
-    starts = [(START, automaton.start)]
+def row_states(automaton: RowAutomaton) -> StateGraph:
+    """Follow the automaton from its starts; places are numbered from 1 as they are met."""
+    starts = {"start": automaton.start}
     if automaton.first_start != automaton.start:
-        starts = [(FIRST_START, automaton.first_start), *([(START, automaton.start)] if automaton.start else [])]
-    met: dict[int, PlaceView] = {}
-    for _, moves in starts:
-        _meet(automaton, moves, met)
-    for position in (pending := list(met)):
-        before = len(met)
-        _meet(automaton, automaton.moves[position], met)
-        pending.extend(list(met)[before:])
-    states = [_state(name, None, moves, met) for name, moves in starts]
-    shown = [(position, place) for position, place in met.items() if place.number <= MAX_STATES_SHOWN]
-    states.extend(_state(f"{place.number}: {place.variable}", place, automaton.moves[position], met) for position, place in shown)
-    lost = (place.variable for number, place in enumerate(automaton.positions) if number not in met)
-    return RowAutomatonView(tuple(states), len(met) - len(shown), tuple(dict.fromkeys(lost)))
+        starts = {"first": automaton.first_start, **({"start": automaton.start} if automaton.start else {})}
+    met: dict[int, int] = {}
+    pending = list(starts.values())
+    for moves in pending:
+        for position in moves:
+            if position >= 0 and position not in met:
+                met[position] = len(met) + 1
+                pending.append(automaton.moves[position])
+    states = [State(name, *_START_NAMES[name], moves=tuple(_moves(automaton, moves, met))) for name, moves in starts.items()]
+    for position, number in list(met.items())[:MAX_STATES_SHOWN]:
+        place = automaton.positions[position]
+        title = f"{number}: {place.variable}"
+        label = f"{title} {{- -}}" if place.excluded else title
+        states.append(State(f"s{number}", label, title, tuple(_moves(automaton, automaton.moves[position], met))))
+    return StateGraph(
+        "automaton",
+        "a state is a place of the pattern that took a row; its moves stand in the order of preferment",
+        tuple(states),
+        tuple(_notes(automaton, met)),
+    )
 
 
-def _meet(automaton: RowAutomaton, moves: Sequence[int], met: dict[int, PlaceView]) -> None:
-    for move in moves:
-        if move >= 0 and move not in met:
-            position = automaton.positions[move]
-            met[move] = PlaceView(len(met) + 1, position.variable, position.excluded)
+_START_NAMES = {"start": ("start", "start"), "first": ("first row", "start at the first row of a partition")}
+"""The label and the title of each start."""
 
 
-def _state(name: str, place: PlaceView | None, moves: Sequence[int], met: dict[int, PlaceView]) -> StateView:
-    views = [
-        MoveView(number, met[move] if move >= 0 else None, at_end_only=move < 0 and move != ACCEPT)
-        for number, move in enumerate(moves[:MAX_MOVES_SHOWN], 1)
-    ]
-    return StateView(name, place, tuple(views), max(0, len(moves) - MAX_MOVES_SHOWN))
+def _moves(automaton: RowAutomaton, moves: Sequence[int], met: dict[int, int]) -> Iterator[Move]:
+    for preferment, move in enumerate(moves[:MAX_MOVES_SHOWN], 1):
+        # Not "1. A" in diagrams: newer versions of mermaid read that as a list, which they refuse in a label.
+        if move >= 0:
+            place = automaton.positions[move]
+            taken = f"{quote_variable(place.variable)}{' {- left out -}' if place.excluded else ''}"
+            edge = Edge(f"s{met[move]}", f"({preferment}) {place.variable}")
+            yield Move((f"{preferment}. {taken}", f"-> {met[move]}"), (edge,))
+        else:
+            at_end = move != ACCEPT
+            edge = Edge(MATCH, f"({preferment}){' after the last row' if at_end else ''}", EdgeKind.MATCH)
+            yield Move((f"{preferment}. match", "only after the last row of the partition" if at_end else ""), (edge,))
+    if not moves:
+        yield Move(("no move: no match can go on or end here",))
+    if len(moves) > MAX_MOVES_SHOWN:
+        further = Edge(MORE, f"({MAX_MOVES_SHOWN + 1}) ...")
+        yield Move((f"... and {len(moves) - MAX_MOVES_SHOWN} further moves",), (further,))
+
+
+def _notes(automaton: RowAutomaton, met: dict[int, int]) -> Iterator[str]:
+    if len(met) > MAX_STATES_SHOWN:
+        yield f"... and {len(met) - MAX_STATES_SHOWN} further states"
+    lost = [place.variable for number, place in enumerate(automaton.positions) if number not in met]
+    if lost:
+        yield f"no match leads to some places of: {', '.join(map(quote_variable, dict.fromkeys(lost)))}"

@@ -1,90 +1,88 @@
-"""The automaton as a graph to draw: states and edges over events that set one predicate bit."""
+"""The automaton of a sequence as a state graph: what each state does on an event that sets one predicate bit."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eventide.explain.model import MATCH, MAX_STATES_SHOWN, Edge, EdgeKind, Move, State, StateGraph
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from eventide.plan.sequences.automaton import Automaton, Label
+    from eventide.plan.sequences.automaton import Automaton, Expansion, Label
 
-MAX_STATES_SHOWN = 60
+    Expansions = list[tuple[str, Expansion]]
+
 NO_BIT = "any other event"
-MATCH = -1
-"""The target of an edge after which nothing more can be taken."""
+NONE = -1
+"""Where a move leads after which nothing more can be taken."""
 
 
-@dataclass(frozen=True)
-class Edge:
-    """A move on one kind of event: it is taken by variables, or by none that the result shows, or passed over (`takes` empty).
-
-    `accepting` edges complete a match; `target` MATCH means that this is all they do.
-    """
-
-    source: int
-    target: int
-    event: str
-    takes: tuple[str, ...]
-    checks: tuple[str, ...]
-    accepting: bool
-
-
-@dataclass(frozen=True)
-class StateView:
-    """A state with its edges; `stays` and `drops` name the events that leave it as it is and those that end it."""
-
-    number: int
-    edges: tuple[Edge, ...]
-    stays: tuple[str, ...]
-    drops: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class AutomatonView:
-    """The states met over events that set one bit; `hidden` counts those that were met but not followed."""
-
-    states: tuple[StateView, ...]
-    events: tuple[str, ...]
-    hidden: int
-
-
-def view_automaton(
-    automaton: Automaton, predicates: Sequence[str], absences: Sequence[str], *, no_bit_seen: bool
-) -> AutomatonView:
+def sequence_states(automaton: Automaton, predicates: Sequence[str], absences: Sequence[str], *, no_bit_seen: bool) -> StateGraph:
     """Follow the automaton from its start, each predicate alone, up to MAX_STATES_SHOWN states."""
     events = [(name, 1 << bit) for bit, name in enumerate(predicates)]
     if no_bit_seen:
         events.append((NO_BIT, 0))
     met = [0]
-    views: list[StateView] = []
-    while len(views) < min(len(met), MAX_STATES_SHOWN):
-        view = _view_state(automaton, met[len(views)], events, absences)
-        met.extend(dict.fromkeys(edge.target for edge in view.edges if edge.target != MATCH and edge.target not in met))
-        views.append(view)
-    return AutomatonView(tuple(views), tuple(name for name, _ in events), len(met) - len(views))
+    states: list[State] = []
+    while len(states) < min(len(met), MAX_STATES_SHOWN):
+        number = met[len(states)]
+        expansions = [(name, automaton.expand(number, bits)) for name, bits in events]
+        targets = (target for _, made in expansions for target in (*(move.target for move in made.marked), made.unmarked))
+        met.extend(dict.fromkeys(target for target in targets if target != NONE and target not in met))
+        states.append(_state(automaton, number, expansions, absences))
+    hidden = len(met) - len(states)
+    return StateGraph(
+        "automaton",
+        "on an event that sets one bit; an event that sets several can make each of their moves",
+        tuple(states),
+        (f"... and {hidden} or more further states, made when they are needed",) if hidden else (),
+    )
 
 
-def _view_state(automaton: Automaton, state: int, events: Sequence[tuple[str, int]], absences: Sequence[str]) -> StateView:
-    edges: list[Edge] = []
-    stays, drops = [], []
-    for name, bits in events:
-        expansion = automaton.expand(state, bits)
-        for move in expansion.marked:
+def _state(automaton: Automaton, number: int, expansions: Expansions, absences: Sequence[str]) -> State:
+    moves = list(_moves(automaton, number, expansions, absences))
+    stays = [name for name, made in expansions if made.unmarked == number]
+    drops = [name for name, made in expansions if number and made.unmarked == NONE and not made.unmarked_accepting]
+    if stays:
+        events = _events(stays, expansions)
+        moves.append(Move((events, "skip", f"-> {number}"), (Edge(_node(number), events, EdgeKind.SKIP),)))
+    if drops:
+        moves.append(Move((_events(drops, expansions), "if not taken, the partial match ends", "")))
+    title = f"state {number}" if number else "state 0 (start, entered anew at every event)"
+    return State(_node(number), str(number) if number else "0: start", title, tuple(moves))
+
+
+def _moves(automaton: Automaton, number: int, expansions: Expansions, absences: Sequence[str]) -> Iterator[Move]:
+    for event, made in expansions:
+        for move in made.marked:
             label = automaton.labels[move.label]
-            checks = tuple(absences[number] for number in label.checked)
-            edges.append(Edge(state, move.target, name, _takes(label), checks, move.accepting))
-        if expansion.unmarked == state:
-            stays.append(name)
-        elif expansion.unmarked != -1:
-            edges.append(Edge(state, expansion.unmarked, name, (), (), expansion.unmarked_accepting))
-            continue
-        elif state and not expansion.unmarked_accepting:
-            drops.append(name)
-        if expansion.unmarked_accepting:
-            edges.append(Edge(state, MATCH, name, (), (), accepting=True))
-    return StateView(state, tuple(edges), tuple(stays), tuple(drops))
+            taken = ", ".join(_shown(label))
+            unless = f"no {', '.join(absences[absence] for absence in label.checked)}" if label.checked else ""
+            action = f"take {taken} if {unless}" if unless else f"take {taken}"
+            drawn = f"{taken}: {event} ({unless})" if unless else f"{taken}: {event}"
+            yield _move(event, action, drawn, move.target, EdgeKind.TAKE, accepting=move.accepting)
+        # The events that leave the state as it is are shown together.
+        target = NONE if made.unmarked == number else made.unmarked
+        if target != NONE or made.unmarked_accepting:
+            action = "take, not shown" if made.unmarked_accepting else "skip or take, not shown"
+            yield _move(event, action, event, target, EdgeKind.SKIP, accepting=made.unmarked_accepting)
+
+
+def _move(event: str, action: str, drawn: str, target: int, kind: EdgeKind, *, accepting: bool) -> Move:
+    """Return a move; one that completes a match and goes on is drawn as two edges."""
+    edges = [Edge(MATCH, drawn, EdgeKind.MATCH)] if accepting else []
+    if target == NONE:
+        return Move((event, action, "-> match"), tuple(edges))
+    return Move((event, action, f"-> {target}{', match' if accepting else ''}"), (*edges, Edge(_node(target), drawn, kind)))
+
+
+def _node(number: int) -> str:
+    return f"s{number}"
+
+
+def _events(some: Sequence[str], expansions: Expansions) -> str:
+    return "any event" if len(some) == len(expansions) else ", ".join(some)
 
 
 def shown_variable(variable: str) -> bool:
@@ -96,5 +94,5 @@ def shown_variable(variable: str) -> bool:
     return "@" not in variable
 
 
-def _takes(label: Label) -> tuple[str, ...]:
-    return tuple(variable for variable in label.variables if shown_variable(variable)) or ("*",)
+def _shown(label: Label) -> list[str]:
+    return [variable for variable in label.variables if shown_variable(variable)] or ["*"]
