@@ -50,7 +50,7 @@ def _state(automaton: Automaton, number: int, expansions: Expansions, absences: 
     if drops:
         moves.append(Move((_events(drops, expansions), "if not taken, the partial match ends", "")))
     title = f"state {number}" if number else "state 0 (start, entered anew at every event)"
-    return State(_node(number), str(number) if number else "0: start", title, tuple(moves))
+    return State(_node(number), str(number) if number else "start", title, tuple(moves))
 
 
 def _moves(automaton: Automaton, number: int, expansions: Expansions, absences: Sequence[str]) -> Iterator[Move]:
