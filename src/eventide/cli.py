@@ -23,12 +23,13 @@ from eventide.console.follow.command import SqlInputs, follow_query, follow_sql
 from eventide.console.follow.demo import run_stream_demo
 from eventide.console.follow.options import Emit, FollowOptions, refuse_batch_options
 from eventide.console.inputs import Engine, Source, UsageMistakeError, as_arguments, load, read_query, split_setting
-from eventide.console.results import ExplainFormat, Output, deliver, show_schema
+from eventide.console.results import Output, deliver, show_delivered, show_schema
 from eventide.console.spark import data_errors_named, start_session
 from eventide.console.sql import is_sql, load_tables, refuse_event_options, refuse_sql_options, tables_named
 from eventide.datasets import DATASETS
 from eventide.datasets import generate as generate_dataset
 from eventide.errors import EventideWarning
+from eventide.explain import ExplainFormat
 from eventide.sources.files import Format
 
 if TYPE_CHECKING:
@@ -312,10 +313,10 @@ def run(
     with report.working("Counting" if count else "Matching") as watch, data_errors_named(paths):
         result = parsed.count(*positional, **named) if count else parsed.match(*positional, **named, **given)
         delivered = deliver(result, target)
-    if delivered.shown is not None:
-        report.show_rows(delivered.shown, title="Matches per partition" if count else "Matches", total=delivered.rows)
-    amount = report.many(delivered.rows, "partition", "partitions") if count else report.many(delivered.rows, "match", "matches")
-    report.say(f"{amount} in {watch}" + (f", written to {output}" if target.is_file else ""))
+    if count:
+        show_delivered(delivered, target, watch, title="Matches per partition", nouns=("partition", "partitions"))
+    else:
+        show_delivered(delivered, target, watch, title="Matches", nouns=("match", "matches"))
 
 
 def _run_sql(
@@ -333,10 +334,7 @@ def _run_sql(
         tables = load_tables(table, engine, input_format, cache(lambda: _session(spark_conf)))
     with report.working("Running") as watch, data_errors_named(", ".join(table or [])), tables_named():
         delivered = deliver(statement.run(**tables, **caps), target)
-    if delivered.shown is not None:
-        report.show_rows(delivered.shown, title="Rows", total=delivered.rows)
-    written = f", written to {target.path}" if target.is_file else ""
-    report.say(f"{report.many(delivered.rows, 'row', 'rows')} in {watch}{written}")
+    show_delivered(delivered, target, watch, title="Rows", nouns=("row", "rows"))
 
 
 _DATASETS_HELP = "; ".join(f"{dataset.name}: {dataset.summary}" for dataset in DATASETS.values())

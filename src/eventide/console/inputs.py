@@ -16,6 +16,7 @@ from eventide.sources.files import Format, format_of, parse_times, read_column_n
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 STANDARD_INPUT = "-"
@@ -99,24 +100,40 @@ def load(sources: list[Source], engine: Engine, session: Callable[[], SparkSessi
 
 
 def _load_one(source: Source, engine: Engine, session: Callable[[], SparkSession]) -> Any:
-    if engine is Engine.LOCAL:
-        table = read_table(source.path, source.format)
-        require_columns(source, table.column_names)
-        return bind_roles(source, parse_times(table, source.time, source.path))
-    if format_of(source.path, source.format, "--input-format") is Format.PARQUET:
-        if "://" not in source.path:
-            # What is wrong with a file is known long before a JVM has started.
-            require_columns(source, read_column_names(source.path))
-        reader = session().read
-        with data_errors_named(source.path):
-            frame = reader.parquet(source.path)
-    else:
-        # Read once by Arrow, so that text gets the same types on both engines.
-        table = read_table(source.path, source.format)
-        require_columns(source, table.column_names)
-        frame = session().createDataFrame(parse_times(table, source.time, source.path))
-    require_columns(source, frame.columns)
-    return bind_roles(source, frame)
+    def with_times(table: pa.Table) -> pa.Table:
+        return parse_times(table, source.time, source.path)
+
+    def check(columns: list[str]) -> None:
+        require_columns(source, columns)
+
+    return bind_roles(source, read_data(source.path, source.format, engine, session, check, with_times))
+
+
+def read_data(
+    path: str,
+    given: Format | None,
+    engine: Engine,
+    session: Callable[[], SparkSession],
+    check: Callable[[list[str]], None] = lambda _: None,
+    convert: Callable[[pa.Table], pa.Table] = lambda table: table,
+) -> Any:
+    """Read a file as an Arrow table or as a DataFrame; `check` gets its column names, `convert` what Arrow has read.
+
+    >>> read_data("trades.parquet", None, Engine.LOCAL, lambda: None)  # doctest: +SKIP
+    """
+    if engine is Engine.LOCAL or format_of(path, given, "--input-format") is not Format.PARQUET:
+        # On Spark, too, text is read by Arrow, so that it gets the same types on both engines.
+        table = read_table(path, given)
+        check(table.column_names)
+        return convert(table) if engine is Engine.LOCAL else session().createDataFrame(convert(table))
+    if "://" not in path:
+        # What is wrong with a file is known long before a JVM has started.
+        check(read_column_names(path))
+    reader = session().read
+    with data_errors_named(path):
+        frame = reader.parquet(path)
+    check(frame.columns)
+    return frame
 
 
 def require_columns(source: Source, columns: list[str]) -> None:

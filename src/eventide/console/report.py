@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eventide.console.values import plain_value
-from eventide.errors import DataError, EventideError, LimitError, underline
+from eventide.errors import DataError, EventideError, LimitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,6 +34,13 @@ STOPPED = 4
 CELL_WIDTH = 60
 # Piped output has no width of its own; a narrow guess would cut the values that a script looks for.
 PIPED_WIDTH = 200
+# An error lays itself out; a terminal adds colours to its condition, its place with the caret, and its hint.
+ERROR_STYLES = {
+    r"^\[\w+\]": "bold red",
+    r"(?m)^line \d+, column \d+$": "dim",
+    r"(?m)^ +\^+$": "bold red",
+    r"(?m)^Hint:": "bold cyan",
+}
 
 
 class SetupError(EventideError):
@@ -132,18 +139,13 @@ def show_error(error: BaseException) -> None:
     if debugging():
         console.print_exception()
         return
-    if isinstance(error, EventideError):
-        console.print(Text.assemble((f"[{error.condition}]", "bold red"), " ", error.message), soft_wrap=True)
-        if error.text is not None and error.span is not None:
-            place, line, caret = underline(error.text, error.span).split("\n")
-            console.print(Text.assemble((place, "dim"), "\n", line, "\n", (caret, "bold red")), soft_wrap=True)
-        hint = error.hint
-    else:
-        message = f"{type(error).__name__}: {_gist(error)}"
-        console.print(Text.assemble(("[UNEXPECTED_FAILURE]", "bold red"), " ", message), soft_wrap=True)
+    if not isinstance(error, EventideError):
         hint = "Set EVENTIDE_DEBUG=1 to see where it happened, and please report it."
-    if hint:
-        console.print(Text.assemble(("Hint: ", "bold cyan"), hint), soft_wrap=True)
+        error = EventideError("UNEXPECTED_FAILURE", f"{type(error).__name__}: {_gist(error)}", hint=hint)
+    shown = Text(str(error))
+    for part, style in ERROR_STYLES.items():
+        shown.highlight_regex(part, style)
+    console.print(shown, soft_wrap=True)
 
 
 def _gist(error: BaseException) -> str:

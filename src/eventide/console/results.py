@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from eventide.console.files import STANDARD_OUTPUT, require_writable, write_table
-from eventide.console.report import show_rows
+from eventide.console.report import Stopwatch, many, say, show_rows
 from eventide.console.spark import write_parquet
 from eventide.sources.files import Format, format_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-class ExplainFormat(StrEnum):
-    """How a plan can be drawn."""
-
-    TEXT = "text"
-    MERMAID = "mermaid"
-    DOT = "dot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +79,16 @@ def _deliver_frame(frame: DataFrame, output: Output) -> Delivered:
         write_parquet(frame, output.path)
         return Delivered(frame.sparkSession.read.parquet(output.path).count())
     return _deliver_table(frame.toArrow(), output)
+
+
+def show_delivered(delivered: Delivered, output: Output, watch: Stopwatch, *, title: str, nouns: tuple[str, str]) -> None:
+    """Write the first rows where they are to be shown, and how many there are.
+
+    >>> show_delivered(Delivered(2), Output("low.csv"), Stopwatch(), title="Matches", nouns=("match", "matches"))
+    """
+    if delivered.shown is not None:
+        show_rows(delivered.shown, title=title, total=delivered.rows)
+    say(f"{many(delivered.rows, *nouns)} in {watch}" + (f", written to {output.path}" if output.is_file else ""))
 
 
 def show_schema(schema: pa.Schema) -> None:

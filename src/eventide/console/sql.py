@@ -5,17 +5,17 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from eventide.console.inputs import Engine, UsageMistakeError, split_setting
-from eventide.console.spark import data_errors_named
+from eventide.console.inputs import Engine, UsageMistakeError, read_data, split_setting
 from eventide.errors import BindError, ParseError
 from eventide.language.reading.tokens import is_word
 from eventide.language.sql.tokens import tokenize_rows
-from eventide.sources.files import Format, format_of, read_column_names, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
+
+    from eventide.sources.files import Format
 
 SQL = "sql"
 # The names of other arguments of `et.statement(...).run` and `explain`.
@@ -99,7 +99,7 @@ def load_tables(
     {}
     """
     paths = named_paths(settings or [], "--table")
-    loaded = {name: _load(path, engine, given, session) for name, path in paths.items()}
+    loaded = {name: read_data(path, given, engine, session) for name, path in paths.items()}
     return {"spark": session(), **loaded} if engine is Engine.SPARK else loaded
 
 
@@ -117,20 +117,6 @@ def named_paths(settings: list[str], option: str) -> dict[str, str]:
             raise UsageMistakeError("BAD_OPTION", problem, hint=f"{option} {name}_2={path}, and the same name in the query")
         paths[name] = path
     return paths
-
-
-def _load(path: str, engine: Engine, given: Format | None, session: Callable[[], SparkSession]) -> Any:
-    if engine is Engine.LOCAL:
-        return read_table(path, given)
-    if format_of(path, given, "--input-format") is not Format.PARQUET:
-        # Read once by Arrow, so that text gets the same types on both engines.
-        return session().createDataFrame(read_table(path, given))
-    if "://" not in path:
-        # What is wrong with a file is known long before a JVM has started.
-        read_column_names(path)
-    reader = session().read
-    with data_errors_named(path):
-        return reader.parquet(path)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
@@ -14,7 +15,16 @@ if TYPE_CHECKING:
 
     from eventide.explain.model import Description
 
-FORMATS = {"text": to_text, "mermaid": to_mermaid, "dot": to_dot}
+
+class ExplainFormat(StrEnum):
+    """How a plan can be shown."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+    DOT = "dot"
+
+
+FORMATS = {ExplainFormat.TEXT: to_text, ExplainFormat.MERMAID: to_mermaid, ExplainFormat.DOT: to_dot}
 
 
 def explain(descriptions: Sequence[Description], format: str) -> str:  # noqa: A002 - the word users type
@@ -29,4 +39,4 @@ def explain(descriptions: Sequence[Description], format: str) -> str:  # noqa: A
     """
     if format not in FORMATS:
         raise BindError("UNKNOWN_FORMAT", f"A plan has no format {format}.", hint=did_you_mean(str(format), FORMATS))
-    return FORMATS[format](descriptions)
+    return FORMATS[ExplainFormat(format)](descriptions)
