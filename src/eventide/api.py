@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from eventide import pipeline
 from eventide.errors import BindError, EventideWarning, did_you_mean
-from eventide.explain import describe_sequence, describe_statement, explain
+from eventide.explain import describe_statement, explain
+from eventide.kinds import kind_of
 from eventide.language import parse
 from eventide.language.sql.statement import parse_statement
 from eventide.plan.planning import make_plan
@@ -234,14 +235,15 @@ class Query:
         """
         if events is None and not streams:
             plan = make_plan(self.model, {}, lambda trees: [Kind.FLOAT] * len(trees))
-            return explain([describe_sequence(plan)], format)
+            return explain([kind_of(plan.query).describe(plan, None)], format)
         source = self.input_of(events, streams)
         options = RunOptions(distribution=distribution, slices=slices)
         plan = pipeline.plan(self.model, source, options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
             work = pipeline.work_of(plan, source, options)
-            return explain([describe_sequence(plan, work.explained() if format == "text" else None)], format)
+            physical = work.explained() if format == "text" else None
+        return explain([kind_of(plan.query).describe(plan, physical)], format)
 
     def input_of(self, given: Events | None, named: Mapping[str, Events]) -> EventInput:
         """Return the events that the query reads, of those that a caller gave."""
