@@ -19,7 +19,8 @@ from eventide.match.protocol import EventBatch
 from eventide.plan.matchers.disorder import make_disorder_matcher
 from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind, StreamSchema
-from eventide.runtime.stage.stage import StageOptions, make_matcher
+from eventide.runtime.stage.assembly import make_matcher
+from eventide.runtime.stage.limits import StageLimits
 
 SCHEMA = StreamSchema({"ts": Kind.INTEGER, "kind": Kind.STRING}, time="ts", type="kind")
 WINDOW = 20
@@ -91,7 +92,7 @@ class Buffered(Engine):
     """The automaton behind a reorder buffer: events wait until no earlier one can come."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(make_matcher(_plan(text), StageOptions())[0])
+        super().__init__(make_matcher(_plan(text), StageLimits())[0])
         self.mask = self.clock = np.empty(0, np.int64)
 
     @property

@@ -5,7 +5,7 @@ windows counted in events of a key. Every point runs in a process of its own, wh
 explodes is reported as cut (0 events/s). All matches are enumerated and counted; none is written as a row. What the planner
 takes stands beside them.
 """
-# ruff: noqa: SLF001 - latency is measured behind the reading of tables
+# ruff: noqa: ARG002, ARG004, SLF001 - latency is measured behind the reading of tables, and a collector keeps to its protocol
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ import sys
 import time
 import warnings
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from benchmarks.report import Figure
+from eventide.runtime.stage.parts import Asked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MATCHERS = ("recompute", "automaton", "runs", "baseline", "planner")
 SECONDS = 20.0
@@ -109,11 +113,14 @@ def measured(point: Point) -> dict[str, float]:
     else:
 
         def run(rows: pa.Table) -> int:
-            source, stage = stage_of(point, rows, counting=True)
+            from eventide.runtime.collect.choice import stage_for
+            from eventide.runtime.prepare.sequences import layout_of
+
+            source, plan = planned(point, rows)
             with source._connect() as connection:
-                for _ in stage.run(connection.sql(source._prepared(stage.plan)).to_arrow_reader()):
-                    pass
-            return stage.matches
+                reader = connection.sql(source._prepared(plan)).to_arrow_reader()
+                stage = stage_for(plan, layout_of(plan), reader.schema, collector=ListedMatches)
+                return sum(batch["matches"][0].as_py() for batch in stage.run(reader))
 
     run(table.slice(0, 50))
     started = time.perf_counter()
@@ -122,36 +129,53 @@ def measured(point: Point) -> dict[str, float]:
     return {"seconds": seconds, "matches": matches, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
-def stage_of(point: Point, table: pa.Table, *, counting: bool = False) -> tuple[Any, Any]:
-    """Return the prepared events' source and the stage that matches them; a counting one lists matches and writes no rows."""
+class ListedMatches:
+    """A collector that is handed every match and writes no row of it."""
+
+    asked = Asked.MATCHES
+
+    def __init__(self, plan: Any, layout: Any, labelling: Any, prepared: pa.Schema) -> None:
+        self._clock = layout.clock
+        self._matches = 0
+
+    @staticmethod
+    def schema(plan: Any, layout: Any, prepared: pa.Schema) -> pa.Schema:
+        return pa.schema([("matches", pa.int64())])
+
+    def kept(self, table: pa.Table, spans: Any) -> pa.Table:
+        return table.select([self._clock])
+
+    def take(self, found: Any, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+        self._matches += len(found.start)
+        yield from ()
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        yield pa.RecordBatch.from_pydict({"matches": [self._matches]})
+
+
+def planned(point: Point, table: pa.Table) -> tuple[Any, Any]:
+    """Return the source of events and the plan that is measured."""
     import eventide as et
-    from eventide.runtime.prepare.sequences import layout_of
-    from eventide.runtime.stage.stage import MatchStage, StageOptions
-
-    class CountingStage(MatchStage):
-        matches = 0
-
-        def take_found(self, found, payload):
-            del payload
-            self.matches += len(found.start)
-            yield from ()
 
     forced = None if point.matcher == "planner" else point.matcher
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", et.EventideWarning)
         events = et.events(table, time="ts", type="kind")
         source, plan = et.query(QUERIES[point.query].format(point.window))._plan(events, {}, forced)
-    return source, (CountingStage if counting else MatchStage)(plan, layout_of(plan), StageOptions())
+    return source, plan
 
 
 def latency(point: Point) -> float:
     """Return the mean microseconds from an event's arrival to its matches, one event a batch, windows filled before."""
     from eventide.match.protocol import EventBatch
+    from eventide.runtime.prepare.sequences import layout_of
+    from eventide.runtime.stage.assembly import encoded_table, make_matcher
+    from eventide.runtime.stage.limits import StageLimits
 
-    source, stage = stage_of(point, events_of(point))
+    source, plan = planned(point, events_of(point))
     with source._connect() as connection:
-        prepared = connection.sql(source._prepared(stage.plan)).to_arrow_table()
-    batch = stage.event_batch(prepared)
+        batch = encoded_table(plan, layout_of(plan), connection.sql(source._prepared(plan)).to_arrow_table())
+    matcher, _ = make_matcher(plan, StageLimits())
     size = min(len(batch), 40 * point.window + LATENCY_EVENTS)
 
     def part(begin: int, end: int) -> EventBatch:
@@ -165,14 +189,14 @@ def latency(point: Point) -> float:
             valid=batch.valid[:, rows],
         )
 
-    for _ in stage.matcher.advance(part(0, size - LATENCY_EVENTS)):
+    for _ in matcher.advance(part(0, size - LATENCY_EVENTS)):
         pass
-    stage.matcher.keep()
+    matcher.keep()
     started = time.perf_counter()
     for place in range(size - LATENCY_EVENTS, size):
-        for _ in stage.matcher.advance(part(place, place + 1)):
+        for _ in matcher.advance(part(place, place + 1)):
             pass
-        stage.matcher.keep()
+        matcher.keep()
     return 1e6 * (time.perf_counter() - started) / LATENCY_EVENTS
 
 

@@ -11,7 +11,8 @@ from benchmarks.report import Figure
 from eventide.match.protocol import EventBatch
 from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind, StreamSchema
-from eventide.runtime.stage.stage import StageOptions, make_matcher
+from eventide.runtime.stage.assembly import make_matcher
+from eventide.runtime.stage.limits import StageLimits
 
 SCHEMA = StreamSchema({"ts": Kind.INTEGER, "kind": Kind.STRING, "id": Kind.INTEGER}, time="ts", type="kind")
 BATCH = 1 << 18
@@ -21,7 +22,7 @@ NEVER_EXPIRES = np.iinfo(np.int64).min
 def matcher_for(text: str):
     """Make the matcher of a query over A, B, C events; bits 0, 1, 2 are its types in order."""
     plan = make_plan(et.query(text).model, {"S": SCHEMA}, lambda trees: [Kind.INTEGER] * len(trees))
-    matcher, _ = make_matcher(plan, StageOptions())
+    matcher, _ = make_matcher(plan, StageLimits())
     return matcher
 
 
@@ -107,7 +108,7 @@ def enumerated(text: str, kinds: list[int]) -> tuple[int, int, float]:
     values = np.broadcast_to(ids, (len(plan.values), len(kinds))).copy()
     best, count, positions = float("inf"), 0, 0
     for _ in range(3):
-        matcher, _ = make_matcher(plan, StageOptions())
+        matcher, _ = make_matcher(plan, StageLimits())
         never = np.full(len(masks), NEVER_EXPIRES)
         batch = EventBatch(masks, clock, never, values=values, valid=np.ones_like(values, np.uint8))
         started = time.perf_counter()

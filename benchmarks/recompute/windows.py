@@ -61,7 +61,8 @@ def measured(point: Point) -> dict[str, float]:
     import eventide as et
     from eventide.match.recompute.bit_rows import row_trees
     from eventide.runtime.prepare.sequences import layout_of
-    from eventide.runtime.stage.stage import MatchStage, StageOptions
+    from eventide.runtime.stage.assembly import encoded_table, make_matcher
+    from eventide.runtime.stage.limits import StageLimits
 
     if point.way == "scan":
         row_trees.LONG_ROW = 1 << 40
@@ -72,13 +73,13 @@ def measured(point: Point) -> dict[str, float]:
             warnings.simplefilter("ignore", et.EventideWarning)
             forced = "automaton" if point.way == "automaton" else "recompute"
             source, plan = et.query(text)._plan(et.events(table, time="ts", type="kind"), {}, forced)
-        stage = MatchStage(plan, layout_of(plan), StageOptions())
+        matcher, _ = make_matcher(plan, StageLimits())
         with source._connect() as connection:
-            batch = stage.event_batch(connection.sql(source._prepared(plan)).to_arrow_table())
+            batch = encoded_table(plan, layout_of(plan), connection.sql(source._prepared(plan)).to_arrow_table())
         started, matches = time.process_time(), 0
-        for found in stage.matcher.advance(batch):
+        for found in matcher.advance(batch):
             matches += len(found.start)
-        for found in stage.matcher.finish():
+        for found in matcher.finish():
             matches += len(found.start)
         return time.process_time() - started, matches
 

@@ -8,12 +8,12 @@ import pyarrow as pa
 import eventide as et
 from eventide import pipeline
 from eventide.plan.matchers.slices import enumerated_plan
-from eventide.runtime.collect.matches import stage_schema
+from eventide.runtime.collect.choice import stage_for
 from eventide.runtime.options import RunOptions
 from eventide.runtime.prepare.sequences import finish_of, layout_of, preparation_of
 from eventide.runtime.spread.distribution import distribute
 from eventide.runtime.spread.refining import Worker, match_shares, maximal_shares
-from eventide.runtime.stage.stage import MatchStage, StageOptions
+from eventide.runtime.stage.limits import StageLimits
 from eventide_reference import find_matches
 
 REFINED = ("round_robin", "two_choices", "least_loaded", "maximal")
@@ -50,9 +50,9 @@ class Spread:
         if way != "plain":
             self.plan = enumerated_plan(self.plan)
         if way == "slices":
-            return [self._run(StageOptions(slices=number, slice_index=index)) for index in range(number)]
+            return [self._run(StageLimits(slices=number, slice_index=index)) for index in range(number)]
         if way == "plain":
-            return [self._run(StageOptions())]
+            return [self._run(StageLimits())]
         parts = [[] for _ in range(number)]
         if self.table.num_rows:
             workers = [Worker(self.plan, self.layout, self.table) for _ in range(number)]
@@ -65,13 +65,16 @@ class Spread:
         """Return the matches of the oracle."""
         return sorted(match.identity()[2] for match in find_matches(self.model, self.events))
 
-    def _run(self, options):
-        return self._bindings(MatchStage(self.plan, self.layout, options).run(iter(self.table.to_batches())))
+    def stage(self, limits=None):
+        """Return the stage of a task."""
+        return stage_for(self.plan, self.layout, self.table.schema, limits)
+
+    def _run(self, limits):
+        return self._bindings(self.stage(limits).run(iter(self.table.to_batches())))
 
     def _bindings(self, batches):
-        schema = stage_schema(self.plan, self.layout, self.table.schema)
         engine = self.source.engine
-        found = engine.read(pa.Table.from_batches(batches, schema))
+        found = engine.read(pa.Table.from_batches(batches, self.stage().schema))
         rows = engine.result(finish_of(self.plan, engine.dialect).of(engine, found)).to_pylist()
         lists = [{name: value for name, value in row.items() if isinstance(value, list)} for row in rows]
         return [

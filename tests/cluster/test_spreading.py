@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from eventide.match.spread.assignment import Assigner
 from eventide.match.spread.maximal import configurations, cut_by_configuration, hand_out, maximal_matches, parts
 from eventide.match.spread.tries import Parts
 from eventide.runtime.spread.distribution import refuse_unsound
-from eventide.runtime.spread.estimate import Estimate, EstimateStage
+from eventide.runtime.spread.estimate import Estimate, EstimateRow, estimate_of
 from match.building import stream
 
 SEEDS = range(12)
@@ -272,27 +273,27 @@ def test_an_unknown_distribution_is_named_with_what_was_meant():
 # Estimates --------------------------------------------------------------------------------------------------------------
 
 
-def estimate_of(text, events):
+def estimated(text, events):
     spread = Spread(text, events)
-    return EstimateStage(spread.plan, spread.layout).estimate(spread.table.to_batches())
+    return estimate_of(spread.stage(), spread.table)
 
 
 def test_an_estimate_counts_paths_whatever_conditions_there_are():
     events = stream("a" + "b" * 30 + "c" + "abc", keys=[1] * 32 + [2] * 3, v=[9] * 35)
-    estimate = estimate_of("SELECT * WHERE A AS a ; B+ AS b ; C AS c FILTER a.v < b.v PARTITION BY key", events)
+    estimate = estimated("SELECT * WHERE A AS a ; B+ AS b ; C AS c FILTER a.v < b.v PARTITION BY key", events)
     assert (estimate.events, estimate.matches, estimate.largest) == (35, 2**30, 2**30 - 1)
     assert estimate.worth_spreading
     assert estimate.uneven(4)
 
 
 def test_few_matches_or_even_keys_are_not_worth_spreading():
-    assert not estimate_of("SELECT * WHERE A AS a ; B AS b", stream("ab")).worth_spreading
+    assert not estimated("SELECT * WHERE A AS a ; B AS b", stream("ab")).worth_spreading
     assert not Estimate(10.0, 1e7, 1e6, 0.0).uneven(4)
     assert not Estimate(1e7, 2e7, 2e7, 0.0).worth_spreading
 
 
 def test_a_task_without_events_estimates_nothing_in_doubles():
     spread = Spread("SELECT * WHERE A AS a ; B AS b PARTITION BY key", [])
-    row = EstimateStage(spread.plan, spread.layout).row([])
+    (row,) = replace(spread.stage(), collector=EstimateRow).run(iter([]))
     assert row.to_pylist() == [{"events": 0.0, "matches": 0.0, "largest": 0.0, "bytes": 0.0}]
     assert set(map(str, row.schema.types)) == {"double"}

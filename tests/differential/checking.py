@@ -8,21 +8,22 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 import pyarrow as pa
 
 import eventide as et
 from differential.queries import Trial, simpler
 from differential.streams import Row, as_table, as_timestamp, in_time_order, make_stream
+from eventide import pipeline
 from eventide.errors import EventideError, EventideWarning
 from eventide.pattern import Selector
-from eventide.runtime.stage.stage import MatchStage
+from eventide.runtime.options import RunOptions
+from eventide.runtime.stage.gathering import Cuts
 from eventide_reference.sequences.oracle import Columns, Match, admissible, matches_by_end
 from eventide_reference.sequences.output import output_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 
 @dataclass(frozen=True)
@@ -74,39 +75,39 @@ def find(trial: Trial, rows: list[Row], way: Way) -> pa.Table:
             return query.count(matcher=way.matcher, **given)
         if way.cuts is None:
             return query.match(matcher=way.matcher, **given)
-        with (
-            mock.patch("eventide.runtime.tables.sequences.MatchStage", _cutting(way.cuts)),
-            mock.patch("eventide.runtime.stage.stage.CHUNK_ROWS", 1),
-        ):
-            return query.match(matcher=way.matcher, **given)
+        return match_in_pieces(query, given, way.cuts, way.matcher)
 
 
-def _cutting(seed: int) -> type[MatchStage]:
-    pieces = cutter(seed)
-
-    class CutStage(MatchStage):
-        """Runs over the prepared events in small pieces."""
-
-        def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return super().run(pieces(batches))
-
-    return CutStage
+def match_in_pieces(query: et.Query, given: dict[str, et.Events], seed: int, matcher: str | None = None) -> pa.Table:
+    """Run a query over prepared events in small pieces."""
+    source = query.input_of(None, given)
+    options = RunOptions(matcher=matcher, cuts=SmallPieces(rows=1, seed=seed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EventideWarning)
+        return source.engine.result(pipeline.run(query.model, source, options))
 
 
-def cutter(seed: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what cuts prepared events into small pieces."""
-    rng = Random(seed)
-    sizes = rng.choice(((1,), (2,), (3,), (7,), (1, 2, 3, 7, 20)))
+@dataclass(frozen=True)
+class SmallPieces(Cuts):
+    """Cuts prepared events into small pieces at random."""
 
-    def pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    seed: int = 0
+
+    def chunks(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        return super().chunks(self._pieces(batches))
+
+    def whole_keys(self, batches: Iterator[pa.RecordBatch], keys: Sequence[str]) -> Iterator[pa.Table]:
+        return super().whole_keys(self._pieces(batches), keys)
+
+    def _pieces(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rng = Random(self.seed)
+        sizes = rng.choice(((1,), (2,), (3,), (7,), (1, 2, 3, 7, 20)))
         for batch in batches:
             begin = 0
             while begin < batch.num_rows:
                 size = rng.choice(sizes)
                 yield batch.slice(begin, size)
                 begin += size
-
-    return pieces
 
 
 class Expected:

@@ -8,10 +8,9 @@ from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 import eventide as et
-from differential.checking import Expected, cutter, events_of, make_events
+from differential.checking import Expected, events_of, make_events, match_in_pieces
 from differential.patterns import bound_variables, several_events
 from differential.queries import SECOND, Trial, make_trial, simpler
 from differential.streams import EPOCH
@@ -32,7 +31,6 @@ from eventide.pattern import (
 )
 from eventide.pattern.sequence_printing import to_ceql
 from eventide.plan.totals.methods import Growth
-from eventide.runtime.collect.ranked import chosen_stage
 from eventide.runtime.options import RunOptions
 from eventide_reference import group_rows, score
 from eventide_reference.sequences.output import starred_variables
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from eventide.pattern import Pattern, Query
-    from eventide.runtime.collect.ranked import ChosenStage
     from eventide_reference import Match
 
 Row = dict[str, Any]
@@ -327,8 +324,8 @@ def check_sample_again(rng: Random, trial: Trial, streams: int) -> Growth:
     rows = make_events(rng, trial, streams)
     query = replace(trial.query, sample=Sample(rng.choice((1, 3, 8)), rng.randrange(1 << 20)))
     drawn = _texts(run_quietly(query, events_of(trial, rows, lambda table: table)))
-    with mock.patch("eventide.runtime.tables.sequences.chosen_stage", _cutting_stage(rng.randrange(1 << 20))):
-        assert drawn == _texts(run_quietly(query, events_of(trial, rows, lambda table: table))), to_ceql(query)
+    again = match_in_pieces(et.query(query), events_of(trial, rows, lambda table: table), rng.randrange(1 << 20))
+    assert drawn == _texts(again), to_ceql(query)
     if trial.by_case:
         # Inside a key the order of arrival stays.
         moved = sorted(rows, key=lambda row: -row["case_id"])
@@ -338,15 +335,3 @@ def check_sample_again(rng: Random, trial: Trial, streams: int) -> Growth:
 
 def _texts(table: pa.Table) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
-
-
-def _cutting_stage(seed: int) -> Callable[..., ChosenStage]:
-    pieces = cutter(seed)
-
-    def make(*arguments: Any) -> ChosenStage:
-        stage = chosen_stage(*arguments)
-        run = stage.run
-        stage.run = lambda batches: run(pieces(batches))  # type: ignore[method-assign]
-        return stage
-
-    return make

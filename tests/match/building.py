@@ -19,7 +19,8 @@ from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind, StreamSchema
 from eventide.runtime.prepare.sequences import ARRIVAL, layout_of, preparation_of, role_columns
 from eventide.runtime.relational.duckdb import DuckAdapter
-from eventide.runtime.stage.stage import StageOptions, make_matcher
+from eventide.runtime.stage.assembly import make_matcher
+from eventide.runtime.stage.limits import StageLimits
 
 # The matchers that the conformance suite judges, by the name that forces each of them.
 MATCHERS = {"automaton": DagMatcher, "runs": RunsMatcher, "recompute": RecomputeMatcher}
@@ -161,7 +162,7 @@ class Run:
 
     def __init__(self, plan, *, quota=None, **options):
         self.plan = plan
-        self.matcher, self.labelling = make_matcher(plan, StageOptions(**options))
+        self.matcher, self.labelling = make_matcher(plan, StageLimits(**options))
         if quota is not None:
             self.matcher._settings = replace(self.matcher._settings, quota=quota)
         self.kept = np.empty(0, np.int64)

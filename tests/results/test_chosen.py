@@ -17,7 +17,7 @@ from eventide.match.totals.exact import Aggregator, EventColumns
 from eventide.match.totals.paths import Numbered
 from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind
-from eventide.runtime.collect.ranked import drawn_numbers
+from eventide.runtime.collect.sample import drawn_numbers
 
 TABLE = pa.table(
     {

@@ -23,7 +23,7 @@ from eventide.plan.plan import Plan
 from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind
 from eventide.plan.totals.methods import Growth
-from eventide.runtime.collect.propagation import make_aggregator
+from eventide.runtime.stage.propagation import make_aggregator
 from match.test_jit_modes import elsewhere
 from results.test_chosen import chi_square
 
@@ -32,14 +32,14 @@ ABOVE_THE_FIRST = "A AS a ; B+ AS b ; C FILTER b.x >= a.x"
 SCRIPT = "import json; from results.test_near_paths import answers; print(json.dumps(answers()))"
 
 
-def loop(values: list[int | None], before: int = 0, keys: list[int] | None = None) -> et.Events:
+def loop(values: list[int | None], before: int = 0, keys: list[int] | None = None) -> et.EventColumns:
     """Return A, then a B for each value, then C."""
     size = len(values)
     columns: dict[str, Any] = {"ts": range(size + 2), "kind": ["A", *["B"] * size, "C"], "x": [before, *values, 0]}
     return et.events(pa.table(columns | ({} if keys is None else {"k": keys})), time="ts", type="kind")
 
 
-def run(text: str, events: et.Events) -> list[dict[str, Any]]:
+def run(text: str, events: et.EventColumns) -> list[dict[str, Any]]:
     """Return the rows of a query that must not list all matches."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", EventideWarning)

@@ -18,6 +18,7 @@ from eventide.errors import DataError, EventideError, EventideWarning, LimitErro
 from eventide.runtime.inputs import RowInput
 from eventide.runtime.options import RunOptions
 from eventide.runtime.relational.duckdb import DuckAdapter
+from eventide.runtime.stage.gathering import Cuts
 from eventide_reference import recognize
 from row_differential.queries import Trial, simpler_trials
 from row_differential.tables import COLUMNS, Row, as_table, interleaved, make_rows
@@ -57,12 +58,12 @@ def run(trial: Trial, rows: list[Row], way: Way) -> pa.Table:
             # A table of hashes needs a free place.
             rooms.enter_context(mock.patch("eventide.match.row_pattern.matcher.SMALLEST_MEMORY", max(2, way.room)))
         if way.block is not None:
-            rooms.enter_context(mock.patch("eventide.runtime.stage.row_stage.BLOCK_ROWS", way.block))
             rooms.enter_context(mock.patch("eventide.runtime.relational.duckdb.PREPARED_ROWS", way.block))
         if way.public:
             return et.sql(trial.text, input=table)
         engine = DuckAdapter()
-        return engine.result(pipeline.run(trial.query, RowInput(engine, engine.read(table)), RunOptions()))
+        options = RunOptions(cuts=Cuts() if way.block is None else Cuts(way.block))
+        return engine.result(pipeline.run(trial.query, RowInput(engine, engine.read(table)), options))
 
 
 @dataclass

@@ -15,7 +15,7 @@ from eventide.runtime.inputs import EventInput
 from eventide.runtime.options import RunOptions
 from eventide.runtime.relational.adapter import SortKey
 from eventide.runtime.relational.duckdb import DuckAdapter
-from eventide.runtime.streams.bucket import Bucket, Emitted
+from eventide.runtime.streams.bucket import Bucket, BucketOutput
 from eventide.runtime.streams.bucket_query import RESULT_COLUMNS
 from eventide.runtime.streams.output import CHANGE
 from eventide.runtime.streams.planning.jobs import StreamOptions
@@ -67,13 +67,13 @@ class Run:
         numbered = ENGINE.number(EventInput(ENGINE, streams).events, "__et_row")
         return ENGINE.result(ENGINE.arrange(numbered, self.work.columns, (), [SortKey("__et_row")]))
 
-    def feed(self, tables: Mapping[str, pa.Table]) -> list[Emitted]:
+    def feed(self, tables: Mapping[str, pa.Table]) -> list[BucketOutput]:
         """Take one micro-batch and return what each bucket puts out."""
         batches = self.prepared(tables).to_batches()
         rows = [row for batch in spread(self.job, 0, batches) for row in batch.to_pylist()]
         return self.take({place: [row["body"] for row in rows if row["bucket"] == place] for place in self.job.places()})
 
-    def take(self, bodies: Mapping[int, list[bytes]]) -> list[Emitted]:
+    def take(self, bodies: Mapping[int, list[bytes]]) -> list[BucketOutput]:
         emitted = []
         for number, parts in bodies.items():
             if not parts:
@@ -89,7 +89,7 @@ class Run:
             emitted.append(self._collected(result))
         return emitted
 
-    def advance_clock(self, time: int = END_OF_TIME) -> list[Emitted]:
+    def advance_clock(self, time: int = END_OF_TIME) -> list[BucketOutput]:
         """Say that all streams have come to a time, as an event that concerns no query would."""
         emitted = []
         for number in sorted(self.states):
@@ -101,7 +101,7 @@ class Run:
             emitted.append(self._collected(result))
         return emitted
 
-    def _collected(self, result: Emitted) -> Emitted:
+    def _collected(self, result: BucketOutput) -> BucketOutput:
         self.counters.append(vars(result.counters))
         for name, table in result.tables:
             self.found.setdefault(name, []).append(table)

@@ -21,9 +21,9 @@ from eventide.plan.plan import SHARED_DAG
 from eventide.runtime.options import RunOptions
 from eventide.runtime.prepare.sequences import CLOCK
 from eventide.runtime.relational.dialect import DuckDialect
-from eventide.runtime.streams.bucket import Counters, Emitted
+from eventide.runtime.streams.bucket import BucketOutput, Counters
 from eventide.runtime.streams.bucket_numbers import place_numbers, spark_hash
-from eventide.runtime.streams.job import Place, StreamJob
+from eventide.runtime.streams.job import BucketSlice, StreamJob
 from eventide.runtime.streams.planning.jobs import Projection, Spreading, StreamOptions, event_query
 from eventide.runtime.streams.planning.slices import distribute_stream
 from eventide.runtime.streams.spark.processor import COUNTED, COUNTERS, emitted_frames
@@ -188,7 +188,7 @@ def test_queries_with_and_without_slices_share_a_run() -> None:
         for name, plan in run.plans.items()
     )
     mixed = running(texts, alone, registry=True)
-    mixed.job = StreamJob(queries, tuple(spreading.groups), clock, 1, None, 0, 4, registry=True)
+    mixed.job = StreamJob(queries, tuple(spreading.hashings), clock, 1, None, 0, 4, registry=True)
     mixed.work = replace(mixed.work, job=mixed.job, columns=projection.columns())
     for words in ("a1/p b2/p", "b3/p b4/q c5/p a5/q b1/p", "b6/q c7/p", "x50/p"):
         feed(run, words)
@@ -200,7 +200,7 @@ def test_queries_with_and_without_slices_share_a_run() -> None:
 
 
 def test_what_leaves_a_bucket_is_cut_where_it_is_large_and_counted_once() -> None:
-    emitted = Emitted([("q", pa.table({"n": [number]})) for number in range(5)], Counters(matches=5))
+    emitted = BucketOutput([("q", pa.table({"n": [number]})) for number in range(5)], Counters(matches=5))
     whole, cut = (list(emitted_frames(emitted, most_bytes)) for most_bytes in (1 << 20, 300))
     assert [len(frame) for frame in whole] == [6]
     assert len(cut) > 2
@@ -235,7 +235,7 @@ def test_slices_make_another_query_of_the_state() -> None:
 def test_a_bucket_keeps_its_number_whatever_slices_there_are() -> None:
     alone = running(EXPLODING, StreamOptions(buckets=3)).job.places()
     sliced = running(EXPLODING, StreamOptions(buckets=3, slices=4)).job.places()
-    assert set(alone.values()) == {Place(0), Place(1), Place(2)}
+    assert set(alone.values()) == {BucketSlice(0), BucketSlice(1), BucketSlice(2)}
     assert all(sliced[number] == place for number, place in alone.items())
     assert len(set(sliced.values())) == len(sliced)
 

@@ -23,7 +23,7 @@ from eventide.runtime.prepare.sequences import ARRIVAL
 from eventide.runtime.relational.adapter import SortKey
 from eventide.runtime.relational.duckdb import DuckAdapter
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, MATCH_HIGH, MATCH_LOW, RESULT_COLUMNS
-from eventide.runtime.streams.queries.row_patterns import RowStreamEngine
+from eventide.runtime.streams.queries.row_patterns import RowBucketQuery
 
 ENGINE = DuckAdapter()
 DIALECT = ENGINE.dialect
@@ -44,7 +44,7 @@ class Stream:
 
     plan: RowPlan
     prepared: pa.Table
-    engine: RowStreamEngine
+    engine: RowBucketQuery
     certain: list[pa.Table] = field(default_factory=list)
     taken: int = 0
 
@@ -80,10 +80,10 @@ class Stream:
         return finished(self.plan, tables)
 
 
-def engine_of(plan: RowPlan) -> RowStreamEngine:
+def engine_of(plan: RowPlan) -> RowBucketQuery:
     """Return an engine without state."""
     preparation = RowPreparation(plan, DIALECT)
-    return RowStreamEngine(plan, preparation.order, preparation.payload)
+    return RowBucketQuery(plan, preparation.order, preparation.payload)
 
 
 def stream_of(plan: RowPlan, table: pa.Table) -> Stream:

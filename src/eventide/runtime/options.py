@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from eventide.errors import BindError
+from eventide.runtime.stage.gathering import Cuts
 
 DEFAULT_MAX_STEPS = 100_000_000
 """Beyond the steps that a usual query needs; some tens of seconds on one core."""
@@ -26,6 +27,8 @@ class RunOptions:
     buckets: int | None = None
     max_state: int | None = None
     overflow: str = ERROR
+    cuts: Cuts = field(default_factory=Cuts)
+    """How many rows a kernel gets at once; for tests."""
 
     def check(self, *, streaming: bool) -> None:
         """Refuse what cannot act on a table, or on a stream; lateness is harmless, so that one call serves both."""

@@ -1,4 +1,4 @@
-"""Counting the matches of each key, by propagation where that is possible and by enumeration where it is not."""
+"""How many matches each PARTITION BY key has."""
 
 from __future__ import annotations
 
@@ -8,84 +8,76 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.errors import BindError
-from eventide.match.totals.counting import MatchCounter
-from eventide.match.totals.exact import EventColumns
-from eventide.plan.totals.methods import Growth
 from eventide.runtime.collect.group_values import as_digits, as_double
-from eventide.runtime.collect.propagation import make_aggregator
-from eventide.runtime.stage.whole_keys import SHOWN, WholeKeysStage, column_of
+from eventide.runtime.stage.encoding import numbers_of
+from eventide.runtime.stage.parts import Asked, TableCollector
+from eventide.runtime.stage.propagation import KeyCounts, WholeKeys
+from eventide.runtime.stage.shown_keys import SHOWN, ShownKeys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from eventide.match.dag.enumeration import MatchBatch
     from eventide.plan.plan import Plan
+    from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
-    from eventide.runtime.stage.whole_keys import WholeKeys
+    from eventide.runtime.stage.keys import KeySpans
 
 MATCHES = "matches"
 APPROXIMATE = "matches_approx"
 
 
-def count_schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
-    """Return the schema of counts: the PARTITION BY attributes, the exact digits, and a double."""
-    keys = [pa.field(name, prepared.field(name).type) for name in layout.keys[: len(plan.keys)]]
-    return pa.schema([*keys, pa.field(MATCHES, pa.string()), pa.field(APPROXIMATE, pa.float64())])
+class CountRows(TableCollector):
+    """One row for each PARTITION BY key: the exact digits, and a double."""
 
+    asked = Asked.COUNTS
 
-class CountStage(WholeKeysStage):
-    """Counts the matches of prepared events, one row for each PARTITION BY key."""
+    def __init__(self, plan: Plan, layout: Layout, labelling: Labelling | None, prepared: pa.Schema) -> None:  # noqa: ARG002
+        self._shown = ShownKeys(plan, layout)
+        self.counts: dict[int, int] = {}
+        """The matches of each key that has any, by its number."""
 
-    def __init__(self, plan: Plan, layout: Layout) -> None:
+    @staticmethod
+    def schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
+        """Return the schema of counts; refuses conditions that only Finish decides."""
         if plan.output.refine:
             raise BindError(
                 "COUNT_NOT_POSSIBLE",
                 f"Matches cannot be counted, because {plan.refined[0]} is only decided on the finished rows.",
                 hint="Count the rows of match() instead.",
             )
-        cost = plan.totals_method.growth
-        super().__init__(plan, layout, propagated=cost is not Growth.ENUMERATION)
-        self._begin_counting(MatchCounter(plan.automaton(), max(1, len(plan.predicates))) if cost is Growth.LINEAR else None)
-        if cost is Growth.POLYNOMIAL:
-            self._aggregator, self.labelling = make_aggregator(plan)
+        keys = [pa.field(name, prepared.field(name).type) for name in layout.keys[: len(plan.keys)]]
+        return pa.schema([*keys, pa.field(MATCHES, pa.string()), pa.field(APPROXIMATE, pa.float64())])
 
-    def _begin_counting(self, counter: MatchCounter | None) -> None:
-        self._counts: dict[int, int] = {}
-        self._counter = counter
+    def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:
+        """Keep the number of each event's key."""
+        return pa.table({SHOWN: self._shown.numbers(table, spans)})
 
-    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield one row a key."""
-        yield from super().run(batches)
-        keys = self.shown_keys()
-        shown = keys.num_rows if keys is not None else 0 if self.plan.keys else 1
-        if shown:
-            counts = [self._counts.get(number, 0) for number in range(shown)]
-            columns = [] if keys is None else [column.combine_chunks() for column in keys.columns]
-            exact = pa.array([as_digits(count) for count in counts], pa.string())
-            rough = pa.array([as_double(count) for count in counts], pa.float64())
-            names = list(self.layout.keys[: len(self.plan.keys)])
-            yield pa.RecordBatch.from_arrays([*columns, exact, rough], [*names, MATCHES, APPROXIMATE])
-
-    def take_keys(self, keys: WholeKeys) -> Iterator[pa.RecordBatch]:
-        """Count the matches of whole keys without enumerating them."""
-        if self._counter is not None:
-            counted = self._counter.count(keys.masks, keys.clocks, keys.lows, keys.offsets)
-            shown = keys.shown[keys.offsets[:-1]].tolist()
+    def take(self, found: MatchBatch | WholeKeys | KeyCounts, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Count matches, or take counts."""
+        shown = numbers_of(payload, SHOWN)
+        if isinstance(found, KeyCounts):
+            self._add(shown[found.begins].tolist(), found.matches)
+        elif isinstance(found, WholeKeys):
+            names, group = np.unique(shown, return_inverse=True)
+            nothing, nowhere = np.zeros((0, len(shown)), np.int64), np.zeros((0, 1), np.uint8)
+            events = found.events(group.reshape(-1), len(names))
+            self._add(names.tolist(), found.aggregator.totals(events, [], nowhere, nothing, nowhere).matches)
         else:
-            names, group = np.unique(keys.shown, return_inverse=True)
-            events = EventColumns(
-                keys.masks, keys.clocks, keys.lows, keys.offsets, group.reshape(-1), len(names), keys.values, keys.valid
-            )
-            nothing, nowhere = np.zeros((0, keys.table.num_rows), np.int64), np.zeros((0, 1), np.uint8)
-            counted = self._aggregator.totals(events, [], nowhere, nothing, nowhere).matches
-            shown = names.tolist()
-        for key, count in zip(shown, counted, strict=True):
-            self._counts[key] = self._counts.get(key, 0) + count
+            self._add(*(part.tolist() for part in np.unique(shown[found.end], return_counts=True)))
         yield from ()
 
-    def take_found(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
-        """Count enumerated matches."""
-        shown = column_of(payload, SHOWN)[found.end]
-        for key, count in zip(*(part.tolist() for part in np.unique(shown, return_counts=True)), strict=True):
-            self._counts[key] = self._counts.get(key, 0) + count
-        yield from ()
+    def _add(self, keys: Iterable[int], counts: Iterable[int]) -> None:
+        for key, count in zip(keys, counts, strict=True):
+            self.counts[key] = self.counts.get(key, 0) + count
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """Yield a row for each key, also where it has no match."""
+        if not self._shown.row_count:
+            return
+        counts = [self.counts.get(number, 0) for number in range(self._shown.row_count)]
+        exact = pa.array([as_digits(count) for count in counts], pa.string())
+        rough = pa.array([as_double(count) for count in counts], pa.float64())
+        keys = self._shown.keys
+        columns = [] if keys is None else [column.combine_chunks() for column in keys.columns]
+        yield pa.RecordBatch.from_arrays([*columns, exact, rough], [*self._shown.names, MATCHES, APPROXIMATE])

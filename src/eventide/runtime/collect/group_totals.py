@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.match.totals.exact import EventColumns
 from eventide.match.totals.semiring import NO_VALUE
 from eventide.pattern import GroupUnit
 from eventide.plan.totals.results import Aggregate, AggregateKind, Groups
@@ -27,18 +26,16 @@ from eventide.runtime.collect.group_values import (
     ones,
     sum_values,
 )
-from eventide.runtime.stage.stage import LOWEST
-from eventide.runtime.stage.whole_keys import column_of
+from eventide.runtime.stage.encoding import LOWEST, numbers_of
+from eventide.runtime.stage.propagation import WholeKeys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eventide.match.dag.enumeration import MatchBatch
-    from eventide.match.totals.exact import Aggregator
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
-    from eventide.runtime.stage.whole_keys import WholeKeys
 
     Integers = npt.NDArray[np.int64]
     Name = tuple[int, ...]
@@ -72,10 +69,11 @@ class _Channel:
 class GroupTotals:
     """The groups of a query. Columns of the events name them: `keys` tell PARTITION BY keys apart, `place` single events."""
 
-    def __init__(self, plan: Plan, layout: Layout, keys: Sequence[str], place: str) -> None:
+    def __init__(self, plan: Plan, layout: Layout, labelling: Labelling, keys: Sequence[str], place: str) -> None:
         assert isinstance(plan.results, Groups)
         self._plan = plan
         self._layout = layout
+        self._labelling = labelling
         self._asked = plan.results
         self._keys = tuple(keys)
         self._place = place
@@ -108,31 +106,34 @@ class GroupTotals:
             self._totals[name] = _Total([0] * len(self._sums), [None] * len(self._least), [0] * len(self._sums), about)
         self._known += len(fresh)
 
-    def take_keys(
-        self, keys: WholeKeys, aggregator: Aggregator, labelling: Labelling, ends: npt.NDArray[np.bool_] | None = None
-    ) -> None:
-        """Add the matches of whole keys without enumerating them, or of these only what ends at some events."""
-        sums, ranks = self._values(keys.table)
-        group, names, first = self._groups(keys.table, ends)
-        events = EventColumns(
-            keys.masks, keys.clocks, keys.lows, keys.offsets, group, len(names), keys.values, keys.valid
-        )
-        labels = aggregator.label_count(events)
+    def take(self, found: MatchBatch | WholeKeys, payload: pa.Table) -> None:
+        """Add matches that were listed or are known of whole keys; `payload` holds the events that they name."""
+        if isinstance(found, WholeKeys):
+            self._take_keys(found, found.table(payload))
+        else:
+            self._take_listed(found, payload)
+
+    def _take_keys(self, keys: WholeKeys, table: pa.Table) -> None:
+        """Add the matches of whole keys without enumerating them."""
+        sums, ranks = self._values(table)
+        group, names, first = self._groups(table, keys.ends)
+        events = keys.events(group, len(names))
+        labels = keys.aggregator.label_count(events)
         odd = [(channel.variable, value.odd) for channel, value in zip(self._sums, sums, strict=True) if value.odd is not None]
         least = [*(column.rank for column in ranks), *(row for _, rows in odd for row in rows)]
         variables = [*(channel.variable for channel in self._least), *(name for name, rows in odd for _ in rows)]
-        totals = aggregator.totals(
+        totals = keys.aggregator.totals(
             events,
             [value.number for value in sums],
-            _binds(labelling, [channel.variable for channel in self._sums], labels),
-            np.array(least, np.int64).reshape(len(least), keys.table.num_rows),
-            _binds(labelling, variables, labels),
+            self._binds([channel.variable for channel in self._sums], labels),
+            np.array(least, np.int64).reshape(len(least), table.num_rows),
+            self._binds(variables, labels),
         )
         empty = self._asked.unit is GroupUnit.PARTITION
         shown = [
             number for number, name in enumerate(names) if name[-1] != _NO_END and (empty or totals.matches[number])
         ]
-        self.begin([names[number] for number in shown], first[shown].tolist(), keys.table)
+        self.begin([names[number] for number in shown], first[shown].tolist(), table)
         for number in shown:
             total = self._totals[names[number]]
             total.matches += totals.matches[number]
@@ -146,8 +147,16 @@ class GroupTotals:
                 if value.odd is not None:
                     total.odd[place] |= sum((next(marks) == 0) << mark for mark in range(len(value.odd)))
 
-    def take_found(self, found: MatchBatch, payload: pa.Table, labelling: Labelling) -> None:
-        """Add enumerated matches; `payload` holds the events that they name."""
+    def _binds(self, variables: list[str], labels: int) -> npt.NDArray[np.uint8]:
+        """Return which labels bind which variables."""
+        binds = np.zeros((len(variables), max(1, labels)), np.uint8)
+        for number, variable in enumerate(variables):
+            found = self._labelling.labels_of(variable)
+            binds[number, : len(found)] = found
+        return binds
+
+    def _take_listed(self, found: MatchBatch, payload: pa.Table) -> None:
+        """Add enumerated matches."""
         sums, ranks = self._values(payload)
         group, names, first = self._groups(payload, None)
         ends = group[found.end]
@@ -157,7 +166,7 @@ class GroupTotals:
             self._totals[names[number]].matches += count
         ends = np.repeat(ends, np.diff(found.offset))
         for place, (channel, value) in enumerate(zip(self._sums, sums, strict=True)):
-            taken = labelling.labels_of(channel.variable)[found.label]
+            taken = self._labelling.labels_of(channel.variable)[found.label]
             pairs, times = np.unique(np.stack([ends[taken], found.row[taken]]), axis=1, return_counts=True)
             for (number, row), count in zip(pairs.T.tolist(), times.tolist(), strict=True):
                 total = self._totals[names[number]]
@@ -166,7 +175,7 @@ class GroupTotals:
                 if value.odd is not None:
                     total.odd[place] |= sum(int(value.odd[mark, row] == 0) << mark for mark in range(len(value.odd)))
         for place, (channel, column) in enumerate(zip(self._least, ranks, strict=True)):
-            taken = labelling.labels_of(channel.variable)[found.label]
+            taken = self._labelling.labels_of(channel.variable)[found.label]
             best = np.full(len(names), NO_VALUE, np.int64)
             np.minimum.at(best, ends[taken], column.rank[found.row[taken]])
             for number in np.flatnonzero(best < NO_VALUE).tolist():
@@ -196,13 +205,13 @@ class GroupTotals:
             case GroupUnit.PARTITION:
                 rest = np.zeros(table.num_rows, np.int64)
             case GroupUnit.END:
-                rest = column_of(table, self._place)
+                rest = numbers_of(table, self._place)
             case GroupUnit.WINDOW:
                 assert self._asked.size is not None
-                rest = np.floor_divide(column_of(table, self._layout.clock), self._asked.size)
+                rest = np.floor_divide(numbers_of(table, self._layout.clock), self._asked.size)
         if ends is not None:
             rest = np.where(ends, rest, _NO_END)
-        parts = np.stack([*(column_of(table, name) for name in self._keys), rest])
+        parts = np.stack([*(numbers_of(table, name) for name in self._keys), rest])
         names, first, inverse = np.unique(parts, axis=1, return_index=True, return_inverse=True)
         return inverse.reshape(-1).astype(np.int64), [tuple(name) for name in names.T.tolist()], first
 
@@ -224,7 +233,7 @@ class GroupTotals:
     def closed(self, before: int) -> tuple[pa.Table, list[Name], Integers] | None:
         """Take out the groups whose last possible end is below a time; returns their rows, names and these ends."""
         if self._parked is not None and self._parked.num_rows:
-            self._fetch(self._last_ends(self._parked, column_of(self._parked, self._name_columns[-1])) < before)
+            self._fetch(self._last_ends(self._parked, numbers_of(self._parked, self._name_columns[-1])) < before)
         names = sorted(self._totals)
         about = self._about_of([self._totals[name] for name in names])
         lasts = self._last_ends(about, np.array([name[-1] for name in names], np.int64))
@@ -240,7 +249,7 @@ class GroupTotals:
     def _last_ends(self, about: pa.Table | None, last_parts: Integers) -> Integers:
         """Return for each group the latest time at which a match of it can end, given the last parts of their names."""
         if self._asked.unit is GroupUnit.END:
-            return last_parts if about is None else column_of(about, self._layout.clock)
+            return last_parts if about is None else numbers_of(about, self._layout.clock)
         assert self._asked.unit is GroupUnit.WINDOW and self._asked.size is not None
         return (last_parts + 1) * self._asked.size - 1
 
@@ -303,7 +312,7 @@ class GroupTotals:
     def _fetch_named(self, names: list[Name]) -> None:
         if self._parked is None or not self._parked.num_rows or not names:
             return
-        parked = np.stack([column_of(self._parked, name) for name in self._name_columns], axis=1)
+        parked = np.stack([numbers_of(self._parked, name) for name in self._name_columns], axis=1)
         self._fetch(np.isin(_as_scalars(parked), _as_scalars(np.array(names, np.int64))))
 
     def _rows(self, names: list[Name]) -> pa.Table:
@@ -365,14 +374,6 @@ class GroupTotals:
         texts = [as_decimal_text(whole, scale) if count else None for whole, count in zip(sums, counts, strict=True)]
         rough = [as_double(whole, unit) if count else None for whole, count in zip(sums, counts, strict=True)]
         return [pa.array(texts, pa.string()), pa.array(rough, pa.float64())]
-
-
-def _binds(labelling: Labelling, variables: list[str], labels: int) -> npt.NDArray[np.uint8]:
-    binds = np.zeros((len(variables), max(1, labels)), np.uint8)
-    for number, variable in enumerate(variables):
-        found = labelling.labels_of(variable)
-        binds[number, : len(found)] = found
-    return binds
 
 
 def _as_scalars(names: Integers) -> npt.NDArray[np.void]:

@@ -12,12 +12,16 @@ from eventide.errors import BindError, DataError
 from eventide.plan.sequences.output import Slot, SlotKind
 from eventide.runtime.prepare.sequences import RANK
 from eventide.runtime.stage.ordering import from_ordered, to_ordered
+from eventide.runtime.stage.parts import TableCollector
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eventide.match.dag.enumeration import MatchBatch
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
+    from eventide.runtime.stage.keys import KeySpans
 
 LARGEST_SUM = float(2**63)
 
@@ -57,7 +61,7 @@ def _refuse_keys(plan: Plan, keys: list[pa.DataType]) -> None:
             raise BindError(
                 "TYPE_MISMATCH",
                 f"PARTITION BY cannot use {name}, its type is {kind}.",
-                hint="Partition by a number, text or time; extract one into a separate column.",
+                hint="Partition by a number, text or time; take one out of it in a column of its own.",
             )
 
 
@@ -76,17 +80,30 @@ def stage_schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
     return pa.schema(fields or [pa.field("s", pa.bool_())])
 
 
-class SlotFiller:
-    """Fills the slots of found matches."""
+class MatchRows(TableCollector):
+    """One row of slots for each match."""
 
-    def __init__(self, plan: Plan, layout: Layout, labelling: Labelling) -> None:
+    schema = staticmethod(stage_schema)
+
+    def __init__(self, plan: Plan, layout: Layout, labelling: Labelling, prepared: pa.Schema | None = None) -> None:  # noqa: ARG002
         self._plan = plan
         self._layout = layout
         self._labelling = labelling
         self._schema: pa.Schema | None = None
+        """Taken from the events themselves: an engine may hand over other types than it announces."""
+        self.columns = [*layout.keys, *layout.payload, *layout.order, layout.clock]
+        """What it keeps of events."""
+
+    def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:  # noqa: ARG002 - slots name no keys
+        """Keep what slots show."""
+        return table.select(self.columns)
+
+    def take(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Yield a row for each match."""
+        yield self.fill(found, payload)
 
     def fill(self, found: MatchBatch, payload: pa.Table, ranks: npt.NDArray[np.float64] | None = None) -> pa.RecordBatch:
-        """Return one row a match; `ranks` say by what matches are chosen, the lowest first."""
+        """Return a row for each match; `ranks` say by what matches are chosen, the lowest first."""
         if self._schema is None:
             self._schema = stage_schema(self._plan, self._layout, payload.schema)
         members: dict[str, _Members] = {}

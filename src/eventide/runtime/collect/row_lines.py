@@ -17,13 +17,17 @@ from eventide.pattern.row_patterns import RowsPerMatch
 from eventide.plan.row_patterns.output import MATCHED
 from eventide.plan.row_patterns.readings import Cell, Label, MatchNumber, Place, Total
 from eventide.runtime.stage.ordering import to_ordered
+from eventide.runtime.stage.parts import TableCollector
+from eventide.runtime.stage.row_encoding import plain_column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from eventide.match.row_pattern.kernel import RowMatchBatch
     from eventide.plan.row_patterns.plan import RowPlan
     from eventide.plan.row_patterns.readings import Reading
+    from eventide.runtime.prepare.row_patterns import RowLayout
+    from eventide.runtime.stage.keys import KeySpans
 
 LARGEST_EXACT_DECIMAL = 18
 
@@ -79,6 +83,31 @@ def stage_schema(plan: RowPlan, payload: Sequence[pa.DataType]) -> pa.Schema:
     fields.extend(pa.field(f"c{number}", payload[source]) for number, source in enumerate(plan.output.row_payload))
     fields.append(pa.field(MATCHED, pa.bool_()))
     return pa.schema(fields)
+
+
+class RowLines(TableCollector):
+    """The rows of MATCH_RECOGNIZE: one for each match, or those of the input with their match beside them."""
+
+    def __init__(self, plan: RowPlan, layout: RowLayout, labelling: None, prepared: pa.Schema) -> None:  # noqa: ARG002
+        self._plan = plan
+        self._layout = layout
+        self._filler: RowFiller | None = None
+
+    @staticmethod
+    def schema(plan: RowPlan, layout: RowLayout, prepared: pa.Schema) -> pa.Schema:
+        """Return the schema of the rows; refuses values that do not add up or have no order."""
+        return stage_schema(plan, [prepared.field(name).type for name in layout.payload])
+
+    def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:
+        """Keep what measures and rows show."""
+        columns = [plain_column(table, name) for name in self._layout.payload]
+        self._filler = RowFiller(self._plan, spans.offsets(), columns)
+        return pa.table(columns, names=list(self._layout.payload))
+
+    def take(self, found: RowMatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:  # noqa: ARG002 - the filler holds it, converted
+        """Yield the rows of some matches."""
+        assert self._filler is not None
+        yield self._filler.fill(found)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,14 @@ _MASK_TYPES = ((7, "TINYINT"), (15, "SMALLINT"), (31, "INT"), (62, "BIGINT"))
 
 
 @dataclass(frozen=True)
+class RowLayout:
+    """The names of the columns between Prepare and Match that the plan does not give."""
+
+    keys: tuple[str, ...]
+    payload: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class RowPreparation:
     """The SQL of Prepare for one plan in one dialect."""
 
@@ -50,6 +58,11 @@ class RowPreparation:
             key = self._key(tree.name) if isinstance(tree, exp.Column) else None
             names.append(key or f"p{number}")
         return names
+
+    @property
+    def layout(self) -> RowLayout:
+        """The names that the match stage is told."""
+        return RowLayout(tuple(self.keys), tuple(self.payload))
 
     @cached_property
     def columns(self) -> list[str]:

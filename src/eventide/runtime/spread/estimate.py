@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from eventide.match.totals.counting import MatchCounter
-from eventide.runtime.collect.counts import CountStage
+from eventide.runtime.collect.counts import CountRows
 from eventide.runtime.collect.group_values import as_double
-from eventide.runtime.stage.whole_keys import WholeKeysStage
+from eventide.runtime.stage.parts import Asked, TableCollector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from eventide.plan.plan import Plan
+    from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
+    from eventide.runtime.stage.assembly import TableStage
+    from eventide.runtime.stage.keys import KeySpans
+    from eventide.runtime.stage.propagation import KeyCounts
 
 WORTH_SPREADING = 1_000_000
 """Fewer matches are enumerated in less time than tasks take to begin (Abella 2022, 6.5)."""
@@ -59,31 +62,39 @@ class Estimate:
         return f"at most {self.matches:.3g} matches of {int(self.events):,} events, {self.largest:.3g} of them of one key"
 
 
-class EstimateStage(CountStage):
-    """Counts the paths of each key, whatever conditions there are."""
+class EstimateRow(TableCollector):
+    """The estimate of a task as one row: the paths of each key are counted, whatever conditions there are."""
 
-    def __init__(self, plan: Plan, layout: Layout) -> None:
-        WholeKeysStage.__init__(self, plan, layout, propagated=True)
-        self._begin_counting(MatchCounter(plan.automaton(), max(1, len(plan.predicates))))
+    asked = Asked.BOUNDS
 
-    def estimate(self, batches: Iterable[pa.RecordBatch]) -> Estimate:
-        """Return the estimate of prepared events."""
-        events = size = 0
+    def __init__(self, plan: Plan, layout: Layout, labelling: Labelling | None, prepared: pa.Schema) -> None:
+        self._counted = CountRows(plan, layout, labelling, prepared)
+        self._events = 0
+        self._bytes = 0
 
-        def measured() -> Iterator[pa.RecordBatch]:
-            nonlocal events, size
-            for batch in batches:
-                events += batch.num_rows
-                size += batch.nbytes
-                yield batch
+    @staticmethod
+    def schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:  # noqa: ARG004 - all estimates look alike
+        """Return the schema of an estimate."""
+        return pa.schema([pa.field(name, pa.float64()) for name in COLUMNS])
 
-        for _ in self.run(measured()):
-            pass
-        counts = [as_double(count) for count in self._counts.values()]
-        return Estimate(float(events), sum(counts, start=0.0), max(counts, default=0.0), float(size))
+    def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:
+        """Keep the number of each event's key."""
+        self._events += table.num_rows
+        self._bytes += table.nbytes
+        return self._counted.kept(table, spans)
 
-    def row(self, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
-        """Return the estimate as a row."""
-        estimate = self.estimate(batches)
-        columns = [pa.array([getattr(estimate, name)], pa.float64()) for name in COLUMNS]
-        return pa.RecordBatch.from_arrays(columns, list(COLUMNS))
+    def take(self, found: KeyCounts, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Add counts up."""
+        yield from self._counted.take(found, payload)
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """Yield the only row."""
+        counts = [as_double(count) for count in self._counted.counts.values()]
+        row = (float(self._events), sum(counts, start=0.0), max(counts, default=0.0), float(self._bytes))
+        yield pa.RecordBatch.from_arrays([pa.array([value], pa.float64()) for value in row], list(COLUMNS))
+
+
+def estimate_of(stage: TableStage, table: pa.Table) -> Estimate:
+    """Return the estimate of the events that a stage is to match."""
+    estimated = replace(stage, collector=EstimateRow).run(iter(table.to_batches()))
+    return Estimate.total(Estimate(**row) for batch in estimated for row in batch.to_pylist())

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyspark.sql import types as st
 
 from eventide.errors import LimitError
 from eventide.match.dag.enumeration import MatchBatch
@@ -30,20 +29,21 @@ from eventide.match.spread.tries import Parts
 from eventide.match.state_bytes import pack_arrays, unpack_arrays
 from eventide.match.transitions import SymbolTable
 from eventide.plan.matchers.slices import chain_steps
-from eventide.runtime.collect.matches import SlotFiller
+from eventide.runtime.collect.matches import MatchRows
 from eventide.runtime.spread.distribution import MAXIMAL
 from eventide.runtime.spread.packing import gathered, pack_events, unpack_events
-from eventide.runtime.stage.stage import CHUNK_ROWS, MatchStage, StageOptions, limits_explained
+from eventide.runtime.stage.assembly import encoded_table, make_matcher, table_keys
+from eventide.runtime.stage.encoding import EventEncoder
+from eventide.runtime.stage.failures import errors_of_matcher
+from eventide.runtime.stage.gathering import CHUNK_ROWS
+from eventide.runtime.stage.limits import StageLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pyspark.sql import DataFrame
-
     from eventide.match.protocol import EventBatch
     from eventide.plan.plan import Plan
     from eventide.runtime.prepare.sequences import Layout
-    from eventide.runtime.spread.distribution import Distribution
 
     Batches = Iterator[pa.RecordBatch]
 
@@ -51,27 +51,12 @@ WORKER = "__et_worker"
 SEED = 17
 MOST_MAXIMAL = 1 << 20
 MOST_CONFIGURATIONS = 1 << 16
-SENT = st.StructType(
-    [
-        st.StructField(WORKER, st.IntegerType()),
-        st.StructField("number", st.IntegerType()),
-        st.StructField("events", st.BinaryType()),
-        st.StructField("found", st.BinaryType()),
-    ]
-)
+SENT = pa.schema([(WORKER, pa.int32()), ("number", pa.int32()), ("events", pa.binary()), ("found", pa.binary())])
 
 
-def refined_elsewhere(
-    prepared: DataFrame, plan: Plan, layout: Layout, distribution: Distribution, max_matches: int | None, schema: st.StructType
-) -> DataFrame:
-    """Return the matches of events that one partition holds in order, judged by several tasks."""
-    assert distribution.strategy is not None
-    sent = prepared.mapInArrow(_finding(plan, layout, distribution.strategy, distribution.slices), SENT)
-    spread = sent.repartitionById(distribution.slices, WORKER).sortWithinPartitions(WORKER, "number")
-    return spread.mapInArrow(_judging(plan, layout, max_matches), schema)
+def finding(plan: Plan, layout: Layout, strategy: str, workers: int) -> Callable[[Batches], Batches]:
+    """Return the task that finds candidates and hands them out, together with the events."""
 
-
-def _finding(plan: Plan, layout: Layout, strategy: str, workers: int) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
         table = gathered(batches)
         if table is None:
@@ -88,7 +73,7 @@ def _finding(plan: Plan, layout: Layout, strategy: str, workers: int) -> Callabl
             for worker in range(workers):
                 yield sent(worker, events=pack)
         handed = maximal_shares if strategy == MAXIMAL else match_shares
-        with limits_explained():
+        with errors_of_matcher(plan):
             for worker, arrays in handed(plan, layout, table, strategy, workers):
                 yield sent(worker, found=pack_arrays(arrays))
 
@@ -99,8 +84,9 @@ def match_shares(
     plan: Plan, layout: Layout, table: pa.Table, strategy: str, workers: int
 ) -> Iterator[tuple[int, dict[str, npt.NDArray[Any]]]]:
     """Find the matches of the unary part and yield each worker's shares of them, by row numbers of the table."""
-    stage = MatchStage(plan, layout, StageOptions(unjudged=True))
-    matcher = stage.matcher
+    keys = table_keys(plan, layout)
+    encoder = EventEncoder(plan, layout, keys)
+    matcher, _ = make_matcher(plan, StageLimits(), unjudged=True)
     assert isinstance(matcher, DagMatcher)
     assigner = Assigner(strategy, workers, SEED)
     held = np.empty(0, np.int32)
@@ -114,7 +100,7 @@ def match_shares(
     for begin in range(0, table.num_rows, CHUNK_ROWS):
         piece = table.slice(begin, CHUNK_ROWS)
         rows = np.concatenate([held, np.arange(begin, begin + piece.num_rows, dtype=np.int32)])
-        for found in matcher.advance(stage.event_batch(piece)):
+        for found in matcher.advance(encoder.encode(piece, keys.spans(piece))):
             yield from handed(found, rows)
         held = rows[matcher.keep()]
     for found in matcher.finish():
@@ -125,9 +111,7 @@ def maximal_shares(
     plan: Plan, layout: Layout, table: pa.Table, strategy: str, workers: int  # noqa: ARG001 - the face of match_shares
 ) -> Iterator[tuple[int, dict[str, npt.NDArray[Any]]]]:
     """Find the maximal matches and yield who makes which of their parts: a configuration, and the matches that have it."""
-    stage = MatchStage(plan, layout)
-    batch = stage.event_batch(table)
-    found, labels, history = maximal_of(plan, stage, batch)
+    found, labels, history = maximal_of(plan, encoded_table(plan, layout, table))
     if configuration_count(found) > MOST_CONFIGURATIONS:
         raise _too_many(f"their parts have more than {MOST_CONFIGURATIONS:,} different sizes")
     work = cut_by_configuration(found)
@@ -148,9 +132,7 @@ def maximal_shares(
         )
 
 
-def maximal_of(
-    plan: Plan, stage: MatchStage, batch: EventBatch
-) -> tuple[Maximal, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def maximal_of(plan: Plan, batch: EventBatch) -> tuple[Maximal, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
     """Return the maximal matches, the label of each step, and how the labels got their numbers."""
     steps = chain_steps(plan.root)
     assert steps is not None and batch.restart is not None
@@ -161,10 +143,11 @@ def maximal_of(
     found = maximal_matches(step_of, batch.restart, repeats, batch.clock, batch.window_start, MOST_MAXIMAL)
     if found is None:
         raise _too_many(f"there are more than {MOST_MAXIMAL:,} of them")
-    symbols = SymbolTable(stage.labelling.automaton, max(1, len(plan.predicates)))
+    automaton = plan.automaton()
+    symbols = SymbolTable(automaton, max(1, len(plan.predicates)))
     symbols.symbols(batch.mask)
     symbols.close()
-    known = [label.variables for label in stage.labelling.automaton.labels]
+    known = [label.variables for label in automaton.labels]
     wanted = plan.occurrence_labels
     # A step whose label was never met has no events, and then there is no match.
     labels = [known.index(wanted[occurrence]) if wanted[occurrence] in known else 0 for occurrence, _ in steps]
@@ -177,7 +160,9 @@ def _too_many(reason: str) -> LimitError:
     )
 
 
-def _judging(plan: Plan, layout: Layout, max_matches: int | None) -> Callable[[Batches], Batches]:
+def judging(plan: Plan, layout: Layout, max_matches: int | None) -> Callable[[Batches], Batches]:
+    """Return the tasks that judge their shares of the candidates."""
+
     def run(batches: Batches) -> Batches:
         packs: list[bytes] = []
         worker: Worker | None = None
@@ -189,7 +174,7 @@ def _judging(plan: Plan, layout: Layout, max_matches: int | None) -> Callable[[B
                 if worker is None:
                     worker = Worker(plan, layout, pa.Table.from_batches(unpack_events(packs)).combine_chunks(), max_matches)
                     packs = []
-                with limits_explained():
+                with errors_of_matcher(plan):
                     yield from worker.judged(unpack_arrays(found))
 
     return run
@@ -199,15 +184,14 @@ class Worker:
     """Judges shares of matches over events that it holds."""
 
     def __init__(self, plan: Plan, layout: Layout, table: pa.Table, max_matches: int | None = None) -> None:
-        stage = MatchStage(plan, layout)
-        batch = stage.event_batch(table)
+        batch = encoded_table(plan, layout, table)
         assert batch.values is not None and batch.valid is not None
         self._table = table
         self._values, self._valid = np.ascontiguousarray(batch.values), np.ascontiguousarray(batch.valid)
-        self._labelling = stage.labelling
+        self._labelling = plan.labelling(plan.automaton())
         self._symbols = SymbolTable(self._labelling.automaton, max(1, len(plan.predicates)))
         self._known = 0
-        self._filler = SlotFiller(plan, layout, self._labelling)
+        self._rows = MatchRows(plan, layout, self._labelling)
         self._judges = bool(plan.conditions)
         self._max_matches = max_matches
         self.matches = 0
@@ -215,7 +199,7 @@ class Worker:
     def judged(self, share: dict[str, npt.NDArray[Any]]) -> Iterator[pa.RecordBatch]:
         """Yield the matches of a share for which all conditions hold, with their slots filled."""
         for found in self.kept(share):
-            yield self._filler.fill(found, self._table)
+            yield self._rows.fill(found, self._table)
 
     def kept(self, share: dict[str, npt.NDArray[Any]]) -> Iterator[MatchBatch]:
         """Yield the matches of a share for which all conditions hold."""

@@ -6,54 +6,64 @@ behind the broadcast, and the slices know nothing of each other.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as sf
-from pyspark.sql import types as st
 
-from eventide.runtime.spread.estimate import EstimateStage
+from eventide.runtime.spread.estimate import estimate_of
 from eventide.runtime.spread.packing import gathered, pack_events, unpack_events
-from eventide.runtime.stage.stage import MatchStage, StageOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pyspark.sql import DataFrame
-
-    from eventide.plan.plan import Plan
-    from eventide.runtime.prepare.sequences import Layout
-    from eventide.runtime.spread.distribution import Distribution
+    from eventide.runtime.stage.assembly import TableStage
 
     Batches = Iterator[pa.RecordBatch]
 
 SLICE = "__et_slice"
-PACKED = st.StructType(
-    [
-        st.StructField("number", st.IntegerType()),
-        st.StructField("tasks", st.IntegerType()),
-        st.StructField("events", st.BinaryType()),
-    ]
-)
+PACKED = pa.schema([("number", pa.int32()), ("tasks", pa.int32()), ("events", pa.binary())])
 
 
-def sliced(
-    prepared: DataFrame, plan: Plan, layout: Layout, distribution: Distribution, max_matches: int | None, schema: st.StructType
-) -> DataFrame:
-    """Return the matches of events that one partition holds in order, each task enumerating a slice."""
-    number = distribution.slices
-    packed = prepared.mapInArrow(_packing(plan, layout, number, adaptive=distribution.adaptive), PACKED)
-    tasks = prepared.sparkSession.range(0, number, 1, number).select(sf.col("id").cast("int").alias(SLICE))
-    return tasks.crossJoin(sf.broadcast(packed)).mapInArrow(_slicing(plan, layout, max_matches), schema)
+def by_slice(stage: TableStage, slices: int) -> Callable[[Batches], Batches]:
+    """Return what runs a stage over events that a shuffle has sent to every slice."""
+
+    def run(batches: Batches) -> Batches:
+        for number, part in _parts(batches):
+            yield from _of_slice(stage, slices, number).run(part)
+
+    return run
 
 
-def _packing(plan: Plan, layout: Layout, slices: int, *, adaptive: bool) -> Callable[[Batches], Batches]:
+def _of_slice(stage: TableStage, slices: int, number: int) -> TableStage:
+    return replace(stage, limits=replace(stage.limits, slices=slices, slice_index=number))
+
+
+def _parts(batches: Batches) -> Iterator[tuple[int, Batches]]:
+    """Cut batches that are sorted by slice where the slice changes."""
+
+    def pieces() -> Iterator[tuple[int, pa.RecordBatch]]:
+        for batch in batches:
+            numbers = batch.column(batch.schema.get_field_index(SLICE)).to_numpy()
+            borders = np.flatnonzero(np.diff(numbers)) + 1
+            for begin, end in pairwise([0, *borders.tolist(), len(numbers)] if len(numbers) else []):
+                yield int(numbers[begin]), batch.slice(begin, end - begin)
+
+    for number, part in groupby(pieces(), key=lambda piece: piece[0]):
+        yield number, (batch for _, batch in part)
+
+
+def packing(stage: TableStage, slices: int, *, adaptive: bool) -> Callable[[Batches], Batches]:
+    """Return the task that packs all events, and says how many tasks are worth it."""
+
     def run(batches: Batches) -> Batches:
         table = gathered(batches)
         if table is None:
             return
         tasks = slices
-        if adaptive and not EstimateStage(plan, layout).estimate(table.to_batches()).worth_spreading:
+        if adaptive and not estimate_of(stage, table).worth_spreading:
             tasks = 1
         for number, pack in enumerate(pack_events(table)):
             yield pa.RecordBatch.from_arrays(
@@ -63,7 +73,9 @@ def _packing(plan: Plan, layout: Layout, slices: int, *, adaptive: bool) -> Call
     return run
 
 
-def _slicing(plan: Plan, layout: Layout, max_matches: int | None) -> Callable[[Batches], Batches]:
+def slicing(stage: TableStage) -> Callable[[Batches], Batches]:
+    """Return the tasks that enumerate a slice each of what they all unpack."""
+
     def run(batches: Batches) -> Batches:
         packs: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
         for batch in batches:
@@ -72,7 +84,7 @@ def _slicing(plan: Plan, layout: Layout, max_matches: int | None) -> Callable[[B
                 if slice_index < tasks:
                     packs.setdefault((slice_index, tasks), []).append((number, pack))
         for (slice_index, tasks), parts in packs.items():
-            stage = MatchStage(plan, layout, StageOptions(max_matches, tasks, slice_index))
-            yield from stage.run(unpack_events(pack for _, pack in sorted(parts, key=lambda part: part[0])))
+            events = unpack_events(pack for _, pack in sorted(parts, key=lambda part: part[0]))
+            yield from _of_slice(stage, tasks, slice_index).run(events)
 
     return run

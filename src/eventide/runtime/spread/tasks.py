@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
-from pyspark.sql import types as st
 
 from eventide.errors import warn
 from eventide.plan.matchers.slices import enumerated_plan, why_not_sliced
-from eventide.runtime.collect.matches import stage_schema
+from eventide.runtime.collect.choice import stage_for
 from eventide.runtime.prepare.sequences import CLOCK, finish_of, layout_of, preparation_of
 from eventide.runtime.relational.spark import SparkAdapter
 from eventide.runtime.relational.spark_types import spark_schema
 from eventide.runtime.spread.distribution import AUTO, PLAIN, SHUFFLED_SLICES, SLICES, distribute
-from eventide.runtime.spread.estimate import COLUMNS, Estimate, EstimateStage
+from eventide.runtime.spread.estimate import Estimate, EstimateRow
 from eventide.runtime.spread.packing import MOST_BYTES
-from eventide.runtime.spread.refining import refined_elsewhere
-from eventide.runtime.spread.slices import SLICE, sliced
-from eventide.runtime.stage.stage import MatchStage, StageOptions
+from eventide.runtime.spread.slices import SLICE, by_slice
+from eventide.runtime.spread.spark import refined_elsewhere, sliced
+from eventide.runtime.stage.limits import StageLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from eventide.plan.plan import Plan
     from eventide.runtime.inputs import EventInput
     from eventide.runtime.options import RunOptions
     from eventide.runtime.prepare.sequences import Layout
-    from eventide.runtime.relational.adapter import Batches
     from eventide.runtime.spread.distribution import Distribution
 
 SLAB = "__et_slab"
@@ -60,13 +54,13 @@ class TaskWork:
 
     def match(self, prepared: DataFrame) -> DataFrame:
         """Return what the match stages of all tasks find."""
-        plan, layout, distribution = self._plan, self._layout, self._distribution
-        schema = stage_schema(plan, layout, self._engine.schema(prepared))
+        distribution = self._distribution
+        stage = stage_for(self._plan, self._layout, self._engine.schema(prepared), StageLimits(self._max_matches))
         if distribution.strategy is not None or distribution.broadcast:
             found_by = sliced if distribution.strategy is None else refined_elsewhere
-            return found_by(prepared, plan, layout, distribution, self._max_matches, spark_schema(schema, prepared.schema))
-        run = _match_function(plan, layout, StageOptions(self._max_matches, distribution.slices))
-        found: DataFrame = self._engine.through(prepared, run, schema)
+            return found_by(prepared, stage, distribution, spark_schema(stage.schema, prepared.schema))
+        run = stage.run if distribution.slices == 1 else by_slice(stage, distribution.slices)
+        found: DataFrame = self._engine.through(prepared, run, stage.schema)
         return found
 
     def finish(self, found: DataFrame) -> DataFrame:
@@ -99,12 +93,8 @@ def distribution_of(source: EventInput, plan: Plan, options: RunOptions) -> Dist
 def _estimate(source: EventInput, plan: Plan, distribution: Distribution) -> Estimate:
     layout = layout_for(plan, distribution)
     prepared = prepared_for_tasks(source, plan, layout, distribution)
-    schema = st.StructType([st.StructField(name, st.DoubleType()) for name in COLUMNS])
-
-    def run(batches: Batches) -> Batches:
-        yield EstimateStage(plan, layout).row(batches)
-
-    return Estimate.total(Estimate(*row) for row in prepared.mapInArrow(run, schema).collect())
+    stage = stage_for(plan, layout, source.engine.schema(prepared), collector=EstimateRow)
+    return Estimate.total(Estimate(*row) for row in source.engine.through(prepared, stage.run, stage.schema).collect())
 
 
 def layout_for(plan: Plan, distribution: Distribution) -> Layout:
@@ -142,32 +132,3 @@ def _with_slabs(frame: DataFrame, plan: Plan, distribution: Distribution) -> Dat
 def _slab_number(clock: str, slab: int | None) -> str:
     # In whole numbers, and right below zero: a double would lose the edge of a slab.
     return f"(({clock} - pmod({clock}, {slab}L)) div {slab}L)"
-
-
-def _match_function(plan: Plan, layout: Layout, options: StageOptions) -> Callable[[Batches], Batches]:
-    def run(batches: Batches) -> Batches:
-        if options.slices == 1:
-            yield from MatchStage(plan, layout, options).run(batches)
-            return
-        for number, part in _by_slice(batches):
-            yield from MatchStage(plan, layout, replace(options, slice_index=number)).run(part)
-
-    return run
-
-
-def _by_slice(batches: Batches) -> Iterator[tuple[int, Batches]]:
-    """Cut batches that are sorted by slice where the slice changes."""
-
-    def pieces() -> Iterator[tuple[int, pa.RecordBatch]]:
-        for batch in batches:
-            numbers = batch.column(batch.schema.get_field_index(SLICE)).to_numpy()
-            begin = 0
-            while begin < len(numbers):
-                end = begin + int((numbers[begin:] == numbers[begin]).argmin() or len(numbers) - begin)
-                if (numbers[begin:] == numbers[begin]).all():
-                    end = len(numbers)
-                yield int(numbers[begin]), batch.slice(begin, end - begin)
-                begin = end
-
-    for number, part in groupby(pieces(), key=lambda piece: piece[0]):
-        yield number, (batch for _, batch in part)

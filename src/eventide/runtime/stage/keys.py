@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,22 +14,37 @@ import pyarrow.compute as pc
 
 from eventide.errors import DataError
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 @dataclass(frozen=True)
 class KeySpans:
-    """The keys of a batch: `restart` marks where the next key begins (sorted), or `slot` numbers the keys (interleaved)."""
+    """The keys of a batch: `restart` marks where the next key begins (sorted), or `key` numbers them (interleaved)."""
 
-    rows: int
+    row_count: int
     restart: npt.NDArray[np.uint8] | None = None
-    slot: npt.NDArray[np.int32] | None = None
+    key: npt.NDArray[np.int32] | None = None
+
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """Return the borders of sorted keys of which every one is complete."""
+        assert self.restart is not None
+        return np.append(np.flatnonzero(self.restart), self.row_count).astype(np.int64)
 
 
 class KeyTracker(ABC):
-    """Follows keys from batch to batch."""
+    """Follows the keys that some columns hold from batch to batch."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = list(columns)
+
+    def spans(self, table: pa.Table) -> KeySpans:
+        """Find the keys of the next batch."""
+        return self._spans(table.select(self._columns))
 
     @abstractmethod
-    def spans(self, keys: pa.Table) -> KeySpans:
-        """Find the keys of the next batch."""
+    def _spans(self, keys: pa.Table) -> KeySpans:
+        """Find the keys, given their columns alone."""
 
     @abstractmethod
     def positions(self, spans: KeySpans) -> npt.NDArray[np.int64]:
@@ -42,12 +58,13 @@ class KeyTracker(ABC):
 class SortedKeys(KeyTracker):
     """Keys that come one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Sequence[str]) -> None:
+        super().__init__(columns)
         self._last_key: pa.Table | None = None
         self._position = 0
         self._last_value: int | None = None
 
-    def spans(self, keys: pa.Table) -> KeySpans:
+    def _spans(self, keys: pa.Table) -> KeySpans:
         """Mark the rows at which a new key begins."""
         restart = np.zeros(keys.num_rows, np.uint8)
         if self._last_key is None:
@@ -62,7 +79,7 @@ class SortedKeys(KeyTracker):
     def positions(self, spans: KeySpans) -> npt.NDArray[np.int64]:
         """Count from the last restart."""
         assert spans.restart is not None
-        number = np.arange(spans.rows, dtype=np.int64)
+        number = np.arange(spans.row_count, dtype=np.int64)
         begins = np.maximum.accumulate(np.where(spans.restart, number, -1))
         position = np.where(begins >= 0, number - begins, number + self._position)
         self._position = int(position[-1]) + 1
@@ -81,7 +98,8 @@ class SortedKeys(KeyTracker):
 class NumberedKeys(KeyTracker):
     """Keys in the order of time, each with a number."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Sequence[str]) -> None:
+        super().__init__(columns)
         self._counts = np.zeros(0, np.int64)
         self._last = np.zeros(0, np.int64)
 
@@ -91,35 +109,35 @@ class NumberedKeys(KeyTracker):
 
     def positions(self, spans: KeySpans) -> npt.NDArray[np.int64]:
         """Count the events of each key."""
-        assert spans.slot is not None
-        order, begins = self._grouped(spans.slot)
-        rank = np.arange(spans.rows) - begins
-        position = np.empty(spans.rows, np.int64)
-        position[order] = rank + self._counts[spans.slot[order]]
-        self._counts += np.bincount(spans.slot, minlength=len(self._counts))
+        assert spans.key is not None
+        order, begins = self._grouped(spans.key)
+        rank = np.arange(spans.row_count) - begins
+        position = np.empty(spans.row_count, np.int64)
+        position[order] = rank + self._counts[spans.key[order]]
+        self._counts += np.bincount(spans.key, minlength=len(self._counts))
         return position
 
     def decreases(self, spans: KeySpans, values: npt.NDArray[np.int64]) -> bool:
         """Compare each value with the one before of the same key."""
-        assert spans.slot is not None
-        order, begins = self._grouped(spans.slot)
-        ordered, slots = values[order], spans.slot[order]
+        assert spans.key is not None
+        order, begins = self._grouped(spans.key)
+        ordered, keys = values[order], spans.key[order]
         previous = np.empty_like(ordered)
         previous[1:] = ordered[:-1]
-        first = begins == np.arange(spans.rows)
-        previous[first] = self._last[slots[first]]
+        first = begins == np.arange(spans.row_count)
+        previous[first] = self._last[keys[first]]
         last = np.append(first[1:], True)
-        self._last[slots[last]] = ordered[last]
+        self._last[keys[last]] = ordered[last]
         return bool((ordered < previous).any())
 
-    def _grouped(self, slot: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _grouped(self, key: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return an order that puts keys together, and for each row of it where its key begins."""
         missing = self.known() - len(self._counts)
         self._counts = np.append(self._counts, np.zeros(missing, np.int64))
         self._last = np.append(self._last, np.full(missing, np.iinfo(np.int64).min, np.int64))
-        order = np.argsort(slot, kind="stable")
-        ordered = slot[order]
-        number = np.arange(len(slot))
+        order = np.argsort(key, kind="stable")
+        ordered = key[order]
+        number = np.arange(len(key))
         starts = np.append(True, ordered[1:] != ordered[:-1])
         return order, np.maximum.accumulate(np.where(starts, number, 0))
 
@@ -127,15 +145,15 @@ class NumberedKeys(KeyTracker):
 class InterleavedKeys(NumberedKeys):
     """Keys found by the values of their columns."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._slots: dict[tuple[object, ...], int] = {}
+    def __init__(self, columns: Sequence[str]) -> None:
+        super().__init__(columns)
+        self._numbers_of_keys: dict[tuple[object, ...], int] = {}
 
     def known(self) -> int:
         """Return how many keys have a number."""
-        return len(self._slots)
+        return len(self._numbers_of_keys)
 
-    def spans(self, keys: pa.Table) -> KeySpans:
+    def _spans(self, keys: pa.Table) -> KeySpans:
         """Number the keys; new ones get new numbers."""
         codes = np.zeros((keys.num_rows, keys.num_columns), np.int64)
         values = []
@@ -147,15 +165,15 @@ class InterleavedKeys(NumberedKeys):
         numbers = np.empty(len(combinations), np.int32)
         for row, combination in enumerate(combinations.tolist()):
             key = tuple(_hashable(values[column][code]) for column, code in enumerate(combination))
-            numbers[row] = self._slots.setdefault(key, len(self._slots))
-        return KeySpans(keys.num_rows, slot=numbers[inverse.reshape(-1)])
+            numbers[row] = self._numbers_of_keys.setdefault(key, len(self._numbers_of_keys))
+        return KeySpans(keys.num_rows, key=numbers[inverse.reshape(-1)])
 
 
 class HashedKeys(NumberedKeys):
     """Keys found by two hashes of their columns, which the relational engine computes; keys can be given up again."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, columns: Sequence[str]) -> None:
+        super().__init__(columns)
         self._hashes = np.zeros(0, np.int64)
         self._checks = np.zeros(0, np.int64)
         self._numbers = np.zeros(0, np.int32)
@@ -164,7 +182,7 @@ class HashedKeys(NumberedKeys):
         """Return how many keys have a number."""
         return len(self._hashes)
 
-    def spans(self, keys: pa.Table) -> KeySpans:
+    def _spans(self, keys: pa.Table) -> KeySpans:
         """Number the keys of a table of two columns, hash and check; new ones get new numbers."""
         hashes, checks = (np.ascontiguousarray(column.to_numpy()) for column in keys.columns)
         distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
@@ -188,7 +206,7 @@ class HashedKeys(NumberedKeys):
                 "Two keys have the same hash of 64 bits, so their events cannot be distinguished.",
                 hint="Put another column into PARTITION BY that depends on the key.",
             )
-        return KeySpans(keys.num_rows, slot=numbers[inverse.reshape(-1)])
+        return KeySpans(keys.num_rows, key=numbers[inverse.reshape(-1)])
 
     def compact(self, kept: npt.NDArray[np.int64]) -> None:
         """Forget all keys but those with these numbers (ascending), which are numbered anew in their order."""

@@ -1,4 +1,4 @@
-"""One bucket of a stream between two micro-batches: its clock, the engines of its queries and what they have put out."""
+"""One bucket of a stream between two micro-batches: its clock, its queries and what they have put out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eventide.runtime.streams.state_bytes import NotAState, pack, unpack
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from eventide.runtime.streams.bucket_query import StreamEngine
+    from eventide.runtime.streams.bucket_query import BucketQuery
     from eventide.runtime.streams.job import StreamJob, StreamQuery
     from eventide.runtime.streams.output import OutputStage
 
@@ -49,7 +49,7 @@ class Counters:
 
 
 @dataclass
-class Emitted:
+class BucketOutput:
     """What leaves a bucket: tables by query, and the counters."""
 
     tables: list[tuple[str, pa.Table]] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Bucket:
         self._watermark = NEVER
         # Numbers of events tell matches apart over all buckets; slices of one number the same events, and find different matches.
         self._next_id = self._place.bucket << NUMBER_BITS
-        self._engines: dict[str, StreamEngine] = {query.name: job.engine(query, self._place) for query in self._own()}
+        self._queries: dict[str, BucketQuery] = {query.name: job.bucket_query(query, self._place) for query in self._own()}
         self._outputs: dict[str, OutputStage] = {q.name: make_output(q.output, q.hold) for q in self._own()}
 
     def _own(self) -> list[StreamQuery]:
@@ -78,9 +78,9 @@ class Bucket:
         """Whether what all slices know alike is counted here: events and keys are the same in all, only matches are their own."""
         return self._place.slice == 0
 
-    def take(self, rows: pa.Table, clocks: Mapping[int, int]) -> Emitted:
+    def take(self, rows: pa.Table, clocks: Mapping[int, int]) -> BucketOutput:
         """Take a micro-batch: events of this bucket, and the latest time of every stream that brought any to any bucket."""
-        emitted = Emitted()
+        emitted = BucketOutput()
         counters = emitted.counters
         rows = self._in_time(self._arrived(rows), emitted)
         for stream, clock in clocks.items():
@@ -89,19 +89,20 @@ class Bucket:
         slowest = None if None in self._clocks else min(clock for clock in self._clocks if clock is not None)
         if slowest is not None:
             self._watermark = max(self._watermark, slowest - self._job.lateness)
-        group = rows.column(GROUP).to_numpy() if len(self._job.groups) > 1 else None
+        hashing = rows.column(GROUP).to_numpy() if len(self._job.hashings) > 1 else None
         for query in self._own():
-            engine = self._engines[query.name]
-            certain = engine.advance(query.rows(rows, None if group is None else group == query.group), self._watermark)
+            running = self._queries[query.name]
+            events = query.events_of(rows, None if hashing is None else hashing == query.hashing)
+            certain = running.advance(events, self._watermark)
             certain = [table for table in certain if table.num_rows]
             found = sum(table.num_rows for table in certain)
             if query.timeouts:
                 counters.timeouts += found
             else:
                 counters.matches += found
-            for table in self._outputs[query.name].take(certain, engine, self._watermark):
+            for table in self._outputs[query.name].take(certain, running, self._watermark):
                 emitted.tables.append((query.name, table))
-            expired = engine.expired()
+            expired = running.expired()
             counters.expired += expired if self._counts else 0
         counters.watermark = None if self._watermark == NEVER else self._watermark
         return emitted
@@ -115,11 +116,11 @@ class Bucket:
         self._next_id += rows.num_rows
         return rows.drop_columns([ARRIVAL]).append_column(ID, pa.array(numbers))
 
-    def _in_time(self, rows: pa.Table, emitted: Emitted) -> pa.Table:
+    def _in_time(self, rows: pa.Table, emitted: BucketOutput) -> pa.Table:
         late = rows.column(self._job.clock).to_numpy() < self._watermark
         if not late.any():
             return rows
-        counted = late & rows.column(COUNTED).to_numpy() if len(self._job.groups) > 1 else late
+        counted = late & rows.column(COUNTED).to_numpy() if len(self._job.hashings) > 1 else late
         emitted.counters.late = int(np.count_nonzero(counted)) if self._counts else 0
         if self._job.late:
             emitted.tables.append(("late", rows.filter(pa.array(late))))
@@ -131,8 +132,8 @@ class Bucket:
         if self._job.max_state is not None and len(state) > self._job.max_state:
             state = self._shed(state, counters)
         counters.state_bytes = len(state)
-        for engine in self._engines.values() if self._counts else ():
-            held = engine.held()
+        for running in self._queries.values() if self._counts else ():
+            held = running.held()
             counters.held += held.events
             counters.partial += held.partial
         return state
@@ -148,8 +149,8 @@ class Bucket:
             "queries": {query.name: query.fingerprint for query in self._own()},
             "outputs": {query.name: query.output for query in self._own()},
         }
-        for name, engine in self._engines.items():
-            parts[f"engine/{name}"] = engine.dump()
+        for name, running in self._queries.items():
+            parts[f"engine/{name}"] = running.dump()
             held = self._outputs[name].held
             if held is not None:
                 parts[f"output/{name}"] = held
@@ -161,7 +162,7 @@ class Bucket:
         while len(state) > limit:
             shed = 0
             if self._job.overflow == DROP_OLDEST:
-                shed = sum(engine.shed(SHED_SHARE) for engine in self._engines.values())
+                shed = sum(running.shed(SHED_SHARE) for running in self._queries.values())
             if not shed:
                 raise LimitError(
                     "STATE_TOO_LARGE",
@@ -197,20 +198,20 @@ class Bucket:
             raise _changed("the number of its streams")
         self._clocks, self._watermark, self._next_id = parts["clocks"], parts["watermark"], parts["next_id"]
         known = parts["queries"]
-        if not self._job.registry and set(known) != set(self._engines):
+        if not self._job.registry and set(known) != set(self._queries):
             raise _changed("its name")
         for query in self._own():
             if query.name in known and parts["outputs"][query.name] != query.output:
                 raise _changed(f"its output ({parts['outputs'][query.name]})")
             if known.get(query.name) == query.fingerprint:
-                self._load_engine(query, parts[f"engine/{query.name}"])
+                self._load_query(query, parts[f"engine/{query.name}"])
                 self._outputs[query.name].held = parts.get(f"output/{query.name}")
             elif not self._job.registry:
                 raise _changed("its text or the columns of its events")
 
-    def _load_engine(self, query: StreamQuery, state: bytes) -> None:
+    def _load_query(self, query: StreamQuery, state: bytes) -> None:
         try:
-            self._engines[query.name].load(state)
+            self._queries[query.name].load(state)
         except ValueError as error:
             # Matchers know the versions of their own state.
             raise _other_version(str(error)) from None

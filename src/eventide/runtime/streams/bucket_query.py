@@ -27,13 +27,13 @@ NEVER = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class Held:
-    """What an engine holds, for counters: events, and partial matches (or rows that may still begin one)."""
+    """What a query holds, for counters: events, and partial matches (or rows that may still begin one)."""
 
     events: int = 0
     partial: int = 0
 
 
-class StreamEngine(ABC):
+class BucketQuery(ABC):
     """One query over the keys of one bucket. Results are tables of the match stage's columns and RESULT_COLUMNS.
 
     Between two calls everything it knows is in what `dump` returns.

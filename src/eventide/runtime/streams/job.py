@@ -17,7 +17,7 @@ from eventide.runtime.streams.output import FINAL
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eventide.runtime.streams.bucket_query import StreamEngine
+    from eventide.runtime.streams.bucket_query import BucketQuery
 
 BUCKETS = 16
 """More than tasks, so that they share the work evenly; a state of a million small keys is then some megabytes each."""
@@ -33,12 +33,12 @@ class StreamQuery:
     fingerprint: str
     """Says whether state was made by the same query."""
     columns: tuple[tuple[str, str], ...]
-    """The names that its engine knows, with the names they have in the run."""
+    """The names that it knows, with the names they have in the run."""
     clock: str
     """The time of an event, in the names of the run."""
-    group: int
+    hashing: int
     """Which way of spreading events over buckets it uses."""
-    make_engine: Callable[..., StreamEngine]
+    make_bucket_query: Callable[..., BucketQuery]
     """Takes `slices` and `slice_index` where its way of spreading has slices."""
     mask: str | None = None
     relevant: int = 0
@@ -60,8 +60,8 @@ class StreamQuery:
             wanted &= pc.is_valid(table.column(name)).to_numpy()
         return wanted
 
-    def rows(self, table: pa.Table, among: npt.NDArray[np.bool_] | None = None) -> pa.Table:
-        """Return the events that matter (of some of them), with the columns that the engine knows."""
+    def events_of(self, table: pa.Table, among: npt.NDArray[np.bool_] | None = None) -> pa.Table:
+        """Return the events that matter (of some of them), with the columns that the query knows."""
         wanted = self.wanted(table) if among is None else self.wanted(table) & among
         chosen = table if wanted.all() else table.filter(pa.array(wanted))
         names = [*self.columns, *((name, name) for name in (KEY, CHECK, ID))]
@@ -69,7 +69,7 @@ class StreamQuery:
 
 
 @dataclass(frozen=True)
-class Group:
+class KeyHashing:
     """A way of spreading events: by a key, or all to one bucket."""
 
     key: str | None
@@ -80,15 +80,15 @@ class Group:
     spread: str | None = None
     """The hash that chooses the bucket, where keys that differ must be seen together; else it is that of the key."""
     slices: int = 1
-    """How many engines take the same events, to find a slice of the matches each."""
+    """How many bucket queries take the same events, to find a slice of the matches each."""
 
-    def reaches(self, place: Place) -> bool:
-        """Return whether events of the group go there."""
+    def reaches(self, place: BucketSlice) -> bool:
+        """Return whether events of this hashing go there."""
         return self.bucket in (None, place.bucket) and place.slice < self.slices
 
 
 @dataclass(frozen=True)
-class Place:
+class BucketSlice:
     """Where state is held: a bucket of keys, or one of the slices that share the matches of a bucket."""
 
     bucket: int
@@ -100,7 +100,7 @@ class StreamJob:
     """All queries of a run and how it is cut into buckets."""
 
     queries: tuple[StreamQuery, ...]
-    groups: tuple[Group, ...]
+    hashings: tuple[KeyHashing, ...]
     clock: str
     streams: int
     """Several streams have a clock each; the slowest rules."""
@@ -119,27 +119,27 @@ class StreamJob:
     @property
     def slices(self) -> int:
         """Into how many slices the matches of a bucket are cut at most."""
-        return max((group.slices for group in self.groups), default=1)
+        return max((hashing.slices for hashing in self.hashings), default=1)
 
-    def places(self) -> dict[int, Place]:
+    def places(self) -> dict[int, BucketSlice]:
         """Return all places by the numbers that Spark knows them by; every bucket has one, also where no events go."""
         sliced = [
             bucket
             for bucket in range(self.buckets)
-            if any(group.slices > 1 and group.bucket in (None, bucket) for group in self.groups)
+            if any(hashing.slices > 1 and hashing.bucket in (None, bucket) for hashing in self.hashings)
         ]
         numbers = place_numbers(self.buckets, tuple(sliced), self.slices)
-        return {number: Place(*home) for home, number in numbers.items()}
+        return {number: BucketSlice(*home) for home, number in numbers.items()}
 
-    def engine(self, query: StreamQuery, place: Place) -> StreamEngine:
-        """Return a new engine of a query for a place."""
-        slices = self.groups[query.group].slices
-        return query.make_engine() if slices == 1 else query.make_engine(slices=slices, slice_index=place.slice)
+    def bucket_query(self, query: StreamQuery, place: BucketSlice) -> BucketQuery:
+        """Return a query of the run, begun anew for a place."""
+        slices = self.hashings[query.hashing].slices
+        return query.make_bucket_query() if slices == 1 else query.make_bucket_query(slices=slices, slice_index=place.slice)
 
-    def of_place(self, place: Place) -> list[StreamQuery]:
+    def of_place(self, place: BucketSlice) -> list[StreamQuery]:
         """Return the queries that have events in a place."""
-        return [query for query in self.queries if self.groups[query.group].reaches(place)]
+        return [query for query in self.queries if self.hashings[query.hashing].reaches(place)]
 
-    def of_group(self, group: int) -> list[StreamQuery]:
+    def of_hashing(self, hashing: int) -> list[StreamQuery]:
         """Return the queries that use a way of spreading."""
-        return [query for query in self.queries if query.group == group]
+        return [query for query in self.queries if query.hashing == hashing]

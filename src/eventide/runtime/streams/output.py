@@ -16,7 +16,7 @@ from eventide.runtime.streams.reorder import OrderKey, sorted_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eventide.runtime.streams.bucket_query import StreamEngine
+    from eventide.runtime.streams.bucket_query import BucketQuery
 
 FINAL, ORDERED, EARLY = "final", "ordered", "early"
 CORRECTNESS = (FINAL, ORDERED, EARLY)
@@ -26,20 +26,20 @@ RESULT_ORDER = (OrderKey(END), OrderKey(START))
 
 
 class OutputStage(ABC):
-    """What stands between an engine and the result."""
+    """What stands between an query and the result."""
 
     held: pa.Table | None = None
     """Results that may still have to be shown or taken back; all of the state there is."""
 
     @abstractmethod
-    def take(self, certain: Sequence[pa.Table], engine: StreamEngine, watermark: int) -> list[pa.Table]:
+    def take(self, certain: Sequence[pa.Table], query: BucketQuery, watermark: int) -> list[pa.Table]:
         """Return what leaves the bucket, given the results that have become certain."""
 
 
 class FinalOutput(OutputStage):
     """Results leave when they are certain."""
 
-    def take(self, certain: Sequence[pa.Table], engine: StreamEngine, watermark: int) -> list[pa.Table]:  # noqa: ARG002
+    def take(self, certain: Sequence[pa.Table], query: BucketQuery, watermark: int) -> list[pa.Table]:  # noqa: ARG002
         """Return the certain results."""
         return list(certain)
 
@@ -50,7 +50,7 @@ class OrderedOutput(OutputStage):
     def __init__(self, hold: int) -> None:
         self._hold = hold
 
-    def take(self, certain: Sequence[pa.Table], engine: StreamEngine, watermark: int) -> list[pa.Table]:  # noqa: ARG002
+    def take(self, certain: Sequence[pa.Table], query: BucketQuery, watermark: int) -> list[pa.Table]:  # noqa: ARG002
         """Return the results whose turn has come, by their ends."""
         known = [*([] if self.held is None else [self.held]), *certain]
         if not known or watermark == NEVER:
@@ -66,9 +66,9 @@ class OrderedOutput(OutputStage):
 class EarlyOutput(OutputStage):
     """Results leave as if no event came any more; what later events change is taken back by a row with `-`."""
 
-    def take(self, certain: Sequence[pa.Table], engine: StreamEngine, watermark: int) -> list[pa.Table]:  # noqa: ARG002
+    def take(self, certain: Sequence[pa.Table], query: BucketQuery, watermark: int) -> list[pa.Table]:  # noqa: ARG002
         """Return the new results with `+`, and those that no longer hold with `-`."""
-        likely = self._likely(engine)
+        likely = self._likely(query)
         current = _joined([*certain, *likely])
         shown = self.held
         self.held = _joined(likely)
@@ -82,10 +82,10 @@ class EarlyOutput(OutputStage):
         return [table for table in changes if table.num_rows]
 
     @staticmethod
-    def _likely(engine: StreamEngine) -> list[pa.Table]:
-        """Return what the engine would find; an error of it is as uncertain as a match is, and may never come to be."""
+    def _likely(query: BucketQuery) -> list[pa.Table]:
+        """Return what the query would find; an error of it is as uncertain as a match is, and may never come to be."""
         try:
-            return engine.speculate()
+            return query.speculate()
         except DataError:
             return []
 

@@ -11,17 +11,17 @@ import pyarrow.compute as pc
 
 from eventide.runtime.streams.bucket import ARRIVAL, COUNTED, GROUP
 from eventide.runtime.streams.bucket_query import CHECK, KEY
-from eventide.runtime.streams.job import Place
+from eventide.runtime.streams.job import BucketSlice
 from eventide.runtime.streams.state_bytes import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from eventide.runtime.streams.job import Group, StreamJob
+    from eventide.runtime.streams.job import KeyHashing, StreamJob
 
 ROWS_AT_ONCE = 1 << 20
 TASK_BITS = 40
-COUNTING = Place(0)
+COUNTING = BucketSlice(0)
 """The place that is told how many events there are."""
 BUCKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("body", pa.binary())])
 
@@ -55,21 +55,21 @@ def _packed(job: StreamJob, table: pa.Table, first: int) -> pa.RecordBatch:
     homes: list[npt.NDArray[np.int64]] = []
     counted_before = np.zeros(table.num_rows, np.bool_)
     read = {name for query in job.queries for _, name in query.columns}
-    hashes = {name for group in job.groups for name in (group.key, group.check, group.spread)} - read
-    for number, group in enumerate(job.groups):
+    hashes = {name for hashing in job.hashings for name in (hashing.key, hashing.check, hashing.spread)} - read
+    for number, hashing in enumerate(job.hashings):
         wanted = np.zeros(table.num_rows, np.bool_)
-        for query in job.of_group(number):
+        for query in job.of_hashing(number):
             wanted |= query.wanted(table)
         if job.late:
             wanted[:] = True
         chosen = table if wanted.all() else table.filter(pa.array(wanted))
-        keys, checks = (_hash(chosen, name) for name in (group.key, group.check))
-        homes.append(_homes(group, keys if group.spread is None else _hash(chosen, group.spread), job.buckets))
+        keys, checks = (_hash(chosen, name) for name in (hashing.key, hashing.check))
+        homes.append(_homes(hashing, keys if hashing.spread is None else _hash(chosen, hashing.spread), job.buckets))
         chosen = chosen.drop_columns([name for name in chosen.column_names if name in hashes])
         chosen = chosen.append_column(KEY, pa.array(keys)).append_column(CHECK, pa.array(checks))
-        if len(job.groups) > 1:
+        if len(job.hashings) > 1:
             chosen = chosen.append_column(GROUP, pa.array(np.full(chosen.num_rows, number, np.int32)))
-            # An event that goes to several groups is counted in one of them.
+            # An event that is hashed in several ways is counted in one of them.
             chosen = chosen.append_column(COUNTED, pa.array(~counted_before[wanted]))
             counted_before |= wanted
         parts.append(chosen)
@@ -86,11 +86,11 @@ def _packed(job: StreamJob, table: pa.Table, first: int) -> pa.RecordBatch:
     return pa.record_batch([pa.array(list(places), pa.int32()), pa.array(bodies, pa.binary())], schema=BUCKET_SCHEMA)
 
 
-def _sliced(job: StreamJob, rows: pa.Table, place: Place) -> pa.Table:
+def _sliced(job: StreamJob, rows: pa.Table, place: BucketSlice) -> pa.Table:
     """Return those events of a bucket that go to one of its slices; all go to the first."""
-    if place.slice == 0 or len(job.groups) == 1:
+    if place.slice == 0 or len(job.hashings) == 1:
         return rows
-    reached = np.array([group.reaches(place) for group in job.groups])
+    reached = np.array([hashing.reaches(place) for hashing in job.hashings])
     return rows.filter(pa.array(reached[rows.column(GROUP).to_numpy()]))
 
 
@@ -109,10 +109,10 @@ def _hash(table: pa.Table, name: str | None) -> npt.NDArray[np.int64]:
     return np.zeros(table.num_rows, np.int64) if name is None else table.column(name).to_numpy()
 
 
-def _homes(group: Group, hashes: npt.NDArray[np.int64], buckets: int) -> npt.NDArray[np.int64]:
-    if group.bucket is not None:
-        return np.full(len(hashes), group.bucket, np.int64)
-    if group.key is None:
+def _homes(hashing: KeyHashing, hashes: npt.NDArray[np.int64], buckets: int) -> npt.NDArray[np.int64]:
+    if hashing.bucket is not None:
+        return np.full(len(hashes), hashing.bucket, np.int64)
+    if hashing.key is None:
         return np.arange(len(hashes)) % buckets
     return np.mod(hashes, buckets)
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from eventide.runtime.prepare.preparation import Finish, Preparation
-    from eventide.runtime.relational.adapter import Adapter, Batches, Relation
+    from eventide.runtime.relational.adapter import Adapter, Relation
+    from eventide.runtime.stage.assembly import TableStage
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,8 @@ class TableWork:
     engine: Adapter
     rows: Relation
     preparation: Preparation
-    stage: Callable[[pa.Schema], Callable[[Batches], Batches]]
-    """What each task does with its prepared rows, given their columns."""
-    schema: Callable[[pa.Schema], pa.Schema]
-    """The columns that a stage yields, given those of the prepared rows; refuses types that cannot be collected."""
+    stage: Callable[[pa.Schema], TableStage]
+    """The stage of each task, given the columns of the prepared rows."""
     finishing: Finish
 
     def prepare(self) -> Relation:
@@ -33,9 +32,8 @@ class TableWork:
 
     def match(self, prepared: Relation) -> Relation:
         """Return what the stage makes of the prepared rows."""
-        columns = self.engine.schema(prepared)
-        schema = self.schema(columns)
-        return self.engine.through(prepared, self.stage(columns), schema)
+        stage = self.stage(self.engine.schema(prepared))
+        return self.engine.through(prepared, stage.run, stage.schema)
 
     def finish(self, found: Relation) -> Relation:
         """Return the rows of the result."""

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.errors import warn
-from eventide.runtime.collect.row_lines import stage_schema
+from eventide.runtime.collect.choice import stage_for
 from eventide.runtime.prepare.row_patterns import RowPreparation
 from eventide.runtime.prepare.sequences import ARRIVAL
-from eventide.runtime.stage.row_stage import RowStage
+from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.tables.driver import TableWork
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from eventide.plan.row_patterns.plan import RowPlan
     from eventide.runtime.inputs import RowInput
     from eventide.runtime.options import RunOptions
-    from eventide.runtime.relational.adapter import Batches, Relation
+    from eventide.runtime.relational.adapter import Relation
 
 
 def matching(source: RowInput, plan: RowPlan, options: RunOptions) -> TableWork:
@@ -27,12 +25,12 @@ def matching(source: RowInput, plan: RowPlan, options: RunOptions) -> TableWork:
     columns = RowPreparation(plan, source.engine.dialect)
     in_order = columns.in_order(source.engine, source.rows)
     preparation = columns.preparation()
+    limits = StageLimits(options.max_matches, options.max_steps)
     return TableWork(
         source.engine,
         _numbered(source, in_order=in_order),
         preparation.unsorted() if in_order else preparation,
-        lambda _: _stage(plan, columns.keys, columns.payload, options),
-        lambda prepared: stage_schema(plan, [prepared.field(name).type for name in columns.payload]),
+        lambda prepared: stage_for(plan, columns.layout, prepared, limits, cuts=options.cuts),
         columns.finish(),
     )
 
@@ -41,10 +39,3 @@ def _numbered(source: RowInput, *, in_order: bool) -> Relation:
     if in_order:
         return source.engine.extend(source.rows, [(ARRIVAL, "0")])
     return source.engine.number(source.rows, ARRIVAL)
-
-
-def _stage(plan: RowPlan, keys: list[str], payload: list[str], options: RunOptions) -> Callable[[Batches], Batches]:
-    def run(batches: Batches) -> Batches:
-        yield from RowStage(plan, keys, payload, options).run(batches)
-
-    return run

@@ -14,15 +14,15 @@ from eventide.plan.matchers.disorder import disorder_reason
 from eventide.plan.matchers.slices import enumerated_plan
 from eventide.plan.totals.results import Groups
 from eventide.runtime.prepare.sequences import CLOCK, STREAM, TIE, layout_of, prepared_columns
-from eventide.runtime.stage.whole_keys import SHOWN
-from eventide.runtime.streams.job import BUCKETS, DROP_OLDEST, ERROR, OVERFLOWS, Group, StreamJob, StreamQuery
+from eventide.runtime.stage.shown_keys import SHOWN
+from eventide.runtime.streams.job import BUCKETS, DROP_OLDEST, ERROR, OVERFLOWS, KeyHashing, StreamJob, StreamQuery
 from eventide.runtime.streams.output import CORRECTNESS, EARLY, FINAL, ORDERED
 from eventide.runtime.streams.planning.lateness import bind_lateness
 from eventide.runtime.streams.planning.refused_totals import refuse_results
 from eventide.runtime.streams.planning.slices import IN_ORDER
-from eventide.runtime.streams.queries.arrival import ArrivalStreamEngine, arrival_refusal
-from eventide.runtime.streams.queries.events import EventStreamEngine
-from eventide.runtime.streams.queries.groups import SHOWN_CHECK, GroupStreamEngine, joins_keys
+from eventide.runtime.streams.queries.events import EventBucketQuery, arrival_parts, ordered_parts
+from eventide.runtime.streams.queries.groups import SHOWN_CHECK, group_parts, joins_keys
+from eventide.runtime.streams.queries.order import arrival_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from eventide.runtime.options import RunOptions
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.relational.dialect import Dialect
-    from eventide.runtime.streams.bucket_query import StreamEngine
+    from eventide.runtime.streams.bucket_query import BucketQuery
 
 
 @dataclass(frozen=True)
@@ -100,23 +100,23 @@ class Spreading:
         self._projection = projection
         self._dialect = dialect
         self._buckets = buckets
-        self._groups: dict[tuple[tuple[str, ...], tuple[str, ...] | None, bool, int], int] = {}
-        self.groups: list[Group] = []
+        self._numbers: dict[tuple[tuple[str, ...], tuple[str, ...] | None, bool, int], int] = {}
+        self.hashings: list[KeyHashing] = []
 
-    def group(self, keys: Sequence[str], *, together: bool, by: Sequence[str] | None = None, slices: int = 1) -> int:
+    def hashing(self, keys: Sequence[str], *, together: bool, by: Sequence[str] | None = None, slices: int = 1) -> int:
         """Return the number of a way: by keys, or by some of them, or all events in one bucket where keys need each other."""
         together = together or not keys
         spread = None if by is None or together else tuple(by)
         way = (tuple(keys), spread, together, slices)
-        known = self._groups.get(way)
+        known = self._numbers.get(way)
         if known is not None:
             return known
-        number = self._groups[way] = len(self.groups)
+        number = self._numbers[way] = len(self.hashings)
         hashes = [self.key_hash(keys, salt) if keys else None for salt in (0, 1)]
         # Chosen by name: queries may come and go between runs, and state must be found where it was left.
         home = int(fingerprint("", [(key, "") for key in keys]), 16) % self._buckets if together else None
         by_hash = None if spread is None else self.key_hash(spread, 0)
-        self.groups.append(Group(hashes[0], hashes[1], home, by_hash, slices))
+        self.hashings.append(KeyHashing(hashes[0], hashes[1], home, by_hash, slices))
         return number
 
     def key_hash(self, keys: Sequence[str], salt: int) -> str:
@@ -137,7 +137,7 @@ def event_job(
     )
     job = StreamJob(
         queries,
-        tuple(spreading.groups),
+        tuple(spreading.hashings),
         clock,
         len(streams),
         projection.add(STREAM) if len(streams) > 1 else None,
@@ -178,8 +178,8 @@ def event_query(
     named = dict(shared)
     keys = [*plan.keys, *plan.derived_keys]
     by = plan.keys if whole_groups else None
-    group = spreading.group(keys, together=bool(one_task_reason(plan)), by=by, slices=options.slices)
-    make, kind = engine_of(plan, layout, options)
+    hashing = spreading.hashing(keys, together=bool(one_task_reason(plan)), by=by, slices=options.slices)
+    make, kind = bucket_query_of(plan, layout, options)
     bits = {occurrence.bit for occurrence in plan.bound.occurrences} | {absence.bit for absence in plan.bound.absences}
     required = [named[key] for key in layout.keys[len(plan.keys) :]]
     if layout.attribute is not None:
@@ -189,7 +189,7 @@ def event_query(
         fingerprint(to_ceql(plan.query), columns, kind, *roles_of(plan), *_sliced(options)),
         shared,
         named[layout.clock],
-        group,
+        hashing,
         make,
         named[layout.mask],
         sum(1 << bit for bit in bits) if plan.drops_irrelevant else 0,
@@ -222,11 +222,11 @@ def _sliced(options: StreamOptions) -> list[str]:
     return [f"slices {options.slices}"] if options.slices > 1 else []
 
 
-def engine_of(plan: Plan, layout: Layout, options: StreamOptions) -> tuple[Callable[..., StreamEngine], str]:
-    """Return what makes the engine of a plan, and its name."""
+def bucket_query_of(plan: Plan, layout: Layout, options: StreamOptions) -> tuple[Callable[..., BucketQuery], str]:
+    """Return what makes the bucket query of a plan, and its name."""
     reason = reorder_reason(plan, options.overflow, options.slices)
     if reason is None:
-        return partial(ArrivalStreamEngine, plan, layout), DISORDER
+        return partial(EventBucketQuery, arrival_parts, plan, layout), DISORDER
     if plan.choice.disorder:
         raise BindError(
             "MATCHER_NOT_SOUND",
@@ -234,8 +234,9 @@ def engine_of(plan: Plan, layout: Layout, options: StreamOptions) -> tuple[Calla
             hint="Leave the choice to the planner: it puts a reorder buffer in front of the other matchers.",
         )
     if isinstance(plan.results, Groups):
-        return partial(GroupStreamEngine, plan, layout), f"groups {plan.totals_method.growth.value} {plan.choice.matcher}"
-    return partial(EventStreamEngine, plan, layout), plan.choice.matcher
+        name = f"groups {plan.totals_method.growth.value} {plan.choice.matcher}"
+        return partial(EventBucketQuery, group_parts, plan, layout), name
+    return partial(EventBucketQuery, ordered_parts, plan, layout), plan.choice.matcher
 
 
 def reorder_reason(plan: Plan, overflow: str = ERROR, slices: int = 1) -> str | None:

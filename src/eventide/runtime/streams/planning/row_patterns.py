@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
 from eventide.plan.schema import CLOCK_COLUMN
-from eventide.runtime.collect.row_lines import stage_schema
+from eventide.runtime.collect.row_lines import RowLines
 from eventide.runtime.prepare.row_patterns import RowPreparation
 from eventide.runtime.prepare.sequences import ARRIVAL
 from eventide.runtime.streams.job import DROP_OLDEST, StreamJob, StreamQuery
 from eventide.runtime.streams.output import ORDERED
 from eventide.runtime.streams.planning.jobs import Projection, Spreading, fingerprint
 from eventide.runtime.streams.planning.work import QueryWork, StreamWork
-from eventide.runtime.streams.queries.row_patterns import RowStreamEngine, check_streamable, stream_warnings
+from eventide.runtime.streams.queries.row_patterns import RowBucketQuery, check_streamable, stream_warnings
 
 if TYPE_CHECKING:
     from eventide.plan.row_patterns.plan import RowPlan
@@ -53,14 +53,14 @@ def row_work(plan: RowPlan, dialect: Dialect, options: StreamOptions, max_steps:
         fingerprint(repr(plan.query), columns, "rows"),
         shared,
         dict(shared)[CLOCK_COLUMN],
-        spreading.group(plan.keys, together=False),
-        partial(RowStreamEngine, plan, preparation.order, preparation.payload, max_steps=max_steps),
+        spreading.hashing(plan.keys, together=False),
+        partial(RowBucketQuery, plan, preparation.order, preparation.payload, max_steps=max_steps),
         output=options.output,
         hold=hold or 0,
     )
     job = StreamJob(
         (query,),
-        tuple(spreading.groups),
+        tuple(spreading.hashings),
         query.clock,
         1,
         None,
@@ -70,9 +70,7 @@ def row_work(plan: RowPlan, dialect: Dialect, options: StreamOptions, max_steps:
         options.overflow,
     )
     shown = list(plan.output.columns)
-    payload = preparation.payload
-    work = QueryWork(
-        query, lambda prepared: stage_schema(plan, [prepared.field(name).type for name in payload]), lambda _: shown
-    )
+    layout = preparation.layout
+    work = QueryWork(query, lambda prepared: RowLines.schema(plan, layout, prepared), lambda _: shown)
     warnings = tuple(stream_warnings(plan)) if options.max_state is None else ()
     return StreamWork(job, projection.columns(), {CLAUSE: work}, options.output, warnings)

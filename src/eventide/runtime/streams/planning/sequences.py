@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from eventide.plan.totals.results import Groups
-from eventide.runtime.collect.group_schema import group_schema
-from eventide.runtime.collect.matches import stage_schema
+from eventide.runtime.collect.choice import collector_of
 from eventide.runtime.streams.planning.jobs import event_job, stream_layout, stream_warnings
 from eventide.runtime.streams.planning.work import QueryWork, StreamWork
 
@@ -37,11 +36,12 @@ def sequence_work(
 def query_work(query: StreamQuery, plan: Plan) -> QueryWork:
     """Return what becomes of the results of a query; the rows of groups are finished when they leave."""
     layout = stream_layout(plan)
+    collector = collector_of(plan)
     if isinstance(plan.results, Groups):
-        return QueryWork(query, lambda own: group_schema(plan, layout, own), _as_they_are)
+        return QueryWork(query, lambda own: collector.schema(plan, layout, own), _as_they_are)
     shown = [(column.name, column.tree) for column in plan.output.columns]
     where = exp.Paren(this=exp.and_(*plan.output.refine)) if plan.output.refine else None
-    return QueryWork(query, lambda own: stage_schema(plan, layout, own), lambda _: shown, where)
+    return QueryWork(query, lambda own: collector.schema(plan, layout, own), lambda _: shown, where)
 
 
 def _as_they_are(leaving: pa.Schema) -> list[tuple[str, exp.Expression]]:

@@ -19,7 +19,8 @@ from eventide.runtime.streams.job import StreamJob, StreamQuery
 from eventide.runtime.streams.planning.jobs import Projection, Spreading, event_query, fingerprint, roles_of, stream_layout
 from eventide.runtime.streams.planning.sequences import query_work
 from eventide.runtime.streams.planning.work import QueryWork, StreamWork
-from eventide.runtime.streams.queries.timeouts import LAST_STEP, REACHED, StartEngine, TimeoutStreamEngine
+from eventide.runtime.streams.queries.events import EventBucketQuery, start_parts
+from eventide.runtime.streams.queries.timeouts import LAST_STEP, REACHED, TimeoutBucketQuery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +50,7 @@ def timeout_work(
     parts = [
         replace(
             event_query(str(number), plan, dialect, options, projection, spreading),
-            make_engine=partial(StartEngine, plan, stream_layout(plan)),
+            make_bucket_query=partial(EventBucketQuery, start_parts, plan, stream_layout(plan)),
         )
         for number, plan in enumerate(plans)
     ]
@@ -62,13 +63,13 @@ def timeout_work(
         fingerprint(to_ceql(query), columns, TIMEOUTS, *roles_of(plans[-1])),
         tuple((name, name) for name, _ in columns if not _is_hash(name, spreading)),
         clock,
-        parts[0].group,
-        partial(TimeoutStreamEngine, parts, int(window.size), trailing=bool(plans[-1].trailing)),
+        parts[0].hashing,
+        partial(TimeoutBucketQuery, parts, int(window.size), trailing=bool(plans[-1].trailing)),
         timeouts=True,
     )
     job = StreamJob(
         (whole,),
-        tuple(spreading.groups),
+        tuple(spreading.hashings),
         clock,
         len(streams),
         stream,
@@ -95,4 +96,4 @@ def _leaving(starts: QueryWork, own: pa.Schema) -> pa.Schema:
 
 
 def _is_hash(name: str, spreading: Spreading) -> bool:
-    return any(name in (group.key, group.check) for group in spreading.groups)
+    return any(name in (hashing.key, hashing.check) for hashing in spreading.hashings)

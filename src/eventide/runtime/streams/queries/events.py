@@ -1,7 +1,8 @@
-"""Event queries over one bucket of a stream: a reorder buffer in front of the matchers that batch runs use."""
+"""Event queries over one bucket of a stream, composed of the parts that batch runs use."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,181 +10,104 @@ import pyarrow as pa
 
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
-from eventide.runtime.prepare.sequences import STREAM, TIE
+from eventide.plan.matchers.disorder import make_disorder_matcher
+from eventide.runtime.stage.assembly import make_matcher
+from eventide.runtime.stage.failures import errors_of_matcher
 from eventide.runtime.stage.keys import HashedKeys
-from eventide.runtime.stage.stage import HIGHEST, LOWEST, MatchStage, StageOptions, limits_explained, lows_of
-from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, RESULT_COLUMNS, Held, StreamEngine
-from eventide.runtime.streams.identity import identities, text_code
-from eventide.runtime.streams.reorder import OrderKey, ReorderBuffer
+from eventide.runtime.stage.limits import StageLimits
+from eventide.runtime.stage.stage import Stage
+from eventide.runtime.streams.bucket_query import CHECK, KEY, BucketQuery, Held
+from eventide.runtime.streams.queries.identified import IdentifiedRows
+from eventide.runtime.streams.queries.order import AsArrived, InOrder
+from eventide.runtime.streams.queries.parts import BucketParts
 from eventide.runtime.streams.state_bytes import pack, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    import numpy.typing as npt
-
-    from eventide.match.dag.enumeration import MatchBatch
-    from eventide.match.protocol import EventBatch
     from eventide.plan.plan import Plan
     from eventide.runtime.prepare.sequences import Layout
-    from eventide.runtime.stage.keys import KeySpans
+
+    MakeParts = Callable[[Plan, Layout, StageLimits], BucketParts]
 
 
-class StreamStage(MatchStage):
-    """The match stage of a bucket: keys come and go, and results carry their identity."""
-
-    def __init__(self, plan: Plan, layout: Layout, options: StageOptions) -> None:
-        super().__init__(plan, layout, options)
-        self.keys = HashedKeys()
-        self._keys = self.keys
-        self._key_columns = (KEY, CHECK)
-        self._kept_columns = [*self._kept_columns, ID]
-        self.expired = 0
-        self.floor = int(LOWEST)
-
-    def _look_at_windows(self, batch: EventBatch) -> None:
-        """Keep to the planned matcher: the first events of a stream say little about those to come, and state has its name."""
-
-    def take(self, table: pa.Table) -> Iterator[pa.Table]:
-        """Take events in their order and yield the matches that end with them."""
-        if table.num_rows:
-            yield from map(_as_table, self._advance(table))
-
-    def advance_time(self, watermark: int) -> Iterator[pa.Table]:
-        """Learn that no event below the watermark comes any more; forget what no event to come can reach."""
-        if self._payload is None:
-            return
-        for found in self._pass(watermark):
-            yield from map(_as_table, self.take_found(found, self._payload))
-        self._keep()
-        live = self.matcher.live_keys()[: self.keys.known()]
-        if not live.all() and not self._measures_by_attribute():
-            kept = np.flatnonzero(live)
-            self.expired += len(live) - len(kept)
-            self.matcher.compact_keys(kept)
-            self.keys.compact(kept)
-
-    def _measures_by_attribute(self) -> bool:
-        # That the attribute never decreases can only be seen while its last value is known.
-        return self.plan.window is not None and self.plan.window.unit is WindowUnit.ATTRIBUTE
-
-    def _pass(self, watermark: int) -> Iterator[MatchBatch]:
-        """Tell the matcher what the watermark means to it."""
-        yield from self.matcher.advance_time(self._low(watermark))
-
-    def _keep(self) -> None:
-        assert self._payload is not None
-        self._payload = self._payload.take(pa.array(self.matcher.keep()))
-
-    def end(self) -> Iterator[pa.Table]:
-        """Yield the matches that the end of the stream would make certain."""
-        yield from map(_as_table, self._finish())
-
-    def shed(self, share: float) -> int:
-        """Forget the partial matches that began first; returns how many of the held events are gone with them."""
-        if self._payload is None or not self._payload.num_rows or self.plan.trailing or not self._timed():
-            # What waits for a trailing NOT must not be taken for certain, and positions say nothing about age.
-            return 0
-        before = int(self._payload.num_rows)
-        clock = np.sort(self._payload.column(self.layout.clock).to_numpy())
-        self.floor = max(self.floor, int(clock[min(len(clock) - 1, int(share * len(clock)))]) + 1)
-        if any(True for _ in self.matcher.advance_time(self.floor)):
-            raise AssertionError
-        self._keep()
-        return before - int(self._payload.num_rows)
-
-    def _timed(self) -> bool:
-        window = self.plan.window
-        return window is None or window.unit.timed
-
-    def _clock(self, table: pa.Table, spans: KeySpans) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        clock, low = super()._clock(table, spans)
-        return clock, np.maximum(low, self.floor) if self.floor > LOWEST else low
-
-    def _low(self, watermark: int) -> int:
-        """Return where the window of an event at the watermark begins."""
-        window = self.plan.window
-        if window is None or not self._timed() or watermark == LOWEST:
-            return self.floor
-        if watermark == HIGHEST:
-            return HIGHEST
-        return max(self.floor, int(lows_of(window, np.array([watermark], np.int64))[0]))
-
-    def _fill(self, found: MatchBatch, payload: pa.Table) -> pa.RecordBatch:
-        batch = super()._fill(found, payload)
-        ids = payload.column(ID).to_numpy()
-        clock = payload.column(self.layout.clock).to_numpy()
-        high, low = identities([ids[found.start], ids[found.end]], found.offset, ids[found.row], self._label_codes()[found.label])
-        arrays = [clock[found.start], clock[found.end], high, low]
-        for name, array in zip(RESULT_COLUMNS, arrays, strict=True):
-            batch = batch.append_column(name, pa.array(array))
-        return batch
-
-    def _label_codes(self) -> npt.NDArray[np.uint64]:
-        """Return what labels show as numbers that do not depend on the order in which the automaton met them."""
-        shown = [sorted(self.plan.output.kept & frozenset(label.variables)) for label in self.labelling.automaton.labels]
-        return np.array([text_code(names) if names else 0 for names in shown] or [0], np.uint64)
-
-    @property
-    def held_rows(self) -> int:
-        """How many events are held for matches to come."""
-        return 0 if self._payload is None else int(self._payload.num_rows)
-
-    def dump(self) -> dict[str, Any]:
-        """Return the whole state by name."""
-        codes = [number for number, value in enumerate(self.plan.values) if value.encoding is Encoding.CODE]
-        if codes:
-            self._codes.prune(np.concatenate([self.matcher.kept_values(column) for column in codes]))
-        parts: dict[str, Any] = {"matcher": self.matcher.dump(), "codes": self._codes.dump(), "floor": self.floor}
-        parts |= {f"key_{name}": array for name, array in self.keys.dump().items()}
-        if self._payload is not None:
-            parts["payload"] = self._payload
-        return parts
-
-    def load(self, parts: dict[str, Any]) -> None:
-        """Go on from a dump."""
-        self.matcher.load(parts["matcher"])
-        self._codes.load(parts["codes"])
-        self.floor = parts["floor"]
-        self.keys.load({name.removeprefix("key_"): part for name, part in parts.items() if name.startswith("key_")})
-        self._payload = parts.get("payload")
+def ordered_parts(plan: Plan, layout: Layout, limits: StageLimits, *, starts: bool = False) -> BucketParts:
+    """Return the parts of a query whose matcher takes events in the order of time."""
+    keys = HashedKeys((KEY, CHECK))
+    matcher, labelling = make_matcher(plan, limits)
+    rows = IdentifiedRows(plan, layout, labelling, starts=starts)
+    return BucketParts(keys, InOrder(plan, layout, keys, matcher), matcher, rows)
 
 
-class EventStreamEngine(StreamEngine):
-    """An event query: events wait for the watermark, then the plan's matcher takes them in order."""
+def arrival_parts(plan: Plan, layout: Layout, limits: StageLimits) -> BucketParts:  # noqa: ARG001 - it has no slices
+    """Return the parts of a query whose matcher takes events as they arrive."""
+    keys = HashedKeys((KEY, CHECK))
+    matcher, labelling = make_disorder_matcher(plan)
+    return BucketParts(keys, AsArrived(plan, layout, keys, matcher), matcher, IdentifiedRows(plan, layout, labelling))
 
-    stage_class: type[StreamStage] = StreamStage
 
-    def __init__(self, plan: Plan, layout: Layout, slices: int = 1, slice_index: int = 0) -> None:
+start_parts = partial(ordered_parts, starts=True)
+"""The parts of a prefix: its rows tell their first event."""
+
+
+class EventBucketQuery(BucketQuery):
+    """An event query: keys come and go, events wait where the matcher asks for their order, and results carry their identity."""
+
+    def __init__(self, make_parts: MakeParts, plan: Plan, layout: Layout, slices: int = 1, slice_index: int = 0) -> None:
         self._plan = plan
         self._layout = layout
-        self._options = StageOptions(slices=slices, slice_index=slice_index)
-        self._stage = self.stage_class(plan, layout, self._options)
-        self._buffer = ReorderBuffer(layout.clock, event_order(plan, layout))
+        self._limits = StageLimits(slices=slices, slice_index=slice_index)
+        self._make_parts = make_parts
+        self._codes = [number for number, value in enumerate(plan.values) if value.encoding is Encoding.CODE]
+        # That the attribute never decreases can only be seen while its last value is known.
+        self._forgets_keys = plan.window is None or plan.window.unit is not WindowUnit.ATTRIBUTE
         self._left = plan.query.limit
+        self._expired = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._parts = self._make_parts(self._plan, self._layout, self._limits)
+        self._stage: Stage[Any] = Stage(self._parts.keys, self._parts.order, self._parts.advance, self._parts.collect)
 
     def advance(self, fresh: pa.Table, watermark: int) -> list[pa.Table]:
-        """Take events and return the matches that are now certain."""
-        with limits_explained():
-            found = list(self._stage.take(self._buffer.release(fresh, watermark)))
-            found += self._stage.advance_time(watermark)
+        """Take events and return the results that are now certain."""
+        with errors_of_matcher(self._plan):
+            self._parts.collect.learn(fresh.schema)
+            found = [*self._taken(self._parts.order.release(fresh, watermark)), *self._passed(watermark)]
         limited = self._limited(found)
         if self._left == 0:
             # Nothing comes out any more, so nothing need be held.
-            self._stage = self.stage_class(self._plan, self._layout, self._options)
-            self._buffer.waiting = None
+            self._begin()
         return limited
 
+    def _taken(self, table: pa.Table | None) -> Iterator[pa.Table]:
+        if table is not None and table.num_rows:
+            yield from map(_as_table, self._stage.take(table))
+
+    def _passed(self, watermark: int) -> Iterator[pa.Table]:
+        """Learn that no event below the watermark comes any more; forget what no event to come can reach."""
+        yield from map(_as_table, self._stage.collected(self._parts.order.passed(watermark)))
+        self._stage.forget()
+        self._forget_keys()
+        yield from self._parts.collect.advance_time(watermark)
+
+    def _forget_keys(self) -> None:
+        keys, advance = self._parts.keys, self._parts.advance
+        live = advance.live_keys()[: keys.known()]
+        if not live.all() and self._forgets_keys:
+            kept = np.flatnonzero(live)
+            self._expired += len(live) - len(kept)
+            advance.compact_keys(kept)
+            keys.compact(kept)
+
     def speculate(self) -> list[pa.Table]:
-        """Return the matches that would follow if no event came any more."""
-        waiting = self._buffer.waiting
-        if waiting is None:
+        """Return the results that would follow if no event came any more."""
+        if not self.held().events:
             return []
-        copy = EventStreamEngine(self._plan, self._layout, self._options.slices, self._options.slice_index)
+        copy = EventBucketQuery(self._make_parts, self._plan, self._layout, self._limits.slices, self._limits.slice_index)
         copy.load(self.dump())
-        with limits_explained():
-            stage = copy._stage
-            return copy._limited([*stage.take(self._buffer.ordered(waiting)), *stage.end()])
+        with errors_of_matcher(self._plan):
+            return copy._limited([*copy._taken(copy._parts.order.rest()), *map(_as_table, copy._stage.end())])
 
     def _limited(self, found: list[pa.Table]) -> list[pa.Table]:
         """Keep the first matches: all keys are in one bucket then, and matches come in the order of their ends."""
@@ -195,42 +119,49 @@ class EventStreamEngine(StreamEngine):
 
     def shed(self, share: float) -> int:
         """Forget the oldest partial matches; returns how many held events went with them."""
-        return self._stage.shed(share)
+        held = self._held_rows
+        if self._stage.held is None or not held or not self._parts.order.sheds():
+            return 0
+        clock = np.sort(self._stage.held.column(self._layout.clock).to_numpy())
+        self._parts.order.forget_before(int(clock[min(len(clock) - 1, int(share * len(clock)))]) + 1)
+        self._stage.forget()
+        return held - self._held_rows
 
     def expired(self) -> int:
         """Return how many keys were given up since the last call."""
-        number, self._stage.expired = self._stage.expired, 0
+        number, self._expired = self._expired, 0
         return number
+
+    @property
+    def _held_rows(self) -> int:
+        return 0 if self._stage.held is None else int(self._stage.held.num_rows)
 
     def held(self) -> Held:
         """Return how many events wait or are held, and how many states share partial matches."""
-        waiting = 0 if self._buffer.waiting is None else self._buffer.waiting.num_rows
-        return Held(waiting + self._stage.held_rows, self._stage.matcher.partial_matches())
+        return Held(self._parts.order.waiting + self._held_rows, self._parts.advance.partial_matches())
 
     def dump(self) -> bytes:
         """Return the whole state."""
-        parts = self._stage.dump() | {"left": self._left}
-        if self._buffer.waiting is not None:
-            parts["waiting"] = self._buffer.waiting
+        keys, order, advance, collect = self._parts.keys, self._parts.order, self._parts.advance, self._parts.collect
+        if self._codes:
+            order.codes.prune(np.concatenate([advance.kept_values(column) for column in self._codes]))
+        parts: dict[str, Any] = {"matcher": advance.dump(), "codes": order.codes.dump(), "left": self._left}
+        parts |= {f"key_{name}": array for name, array in keys.dump().items()}
+        parts |= order.dump() | collect.dump()
+        if self._stage.held is not None:
+            parts["payload"] = self._stage.held
         return pack(parts)
 
     def load(self, state: bytes) -> None:
         """Go on from a dumped state."""
         parts = unpack(state)
         self._left = parts["left"]
-        self._buffer.waiting = parts.get("waiting")
-        self._stage.load(parts)
-
-
-def event_order(plan: Plan, layout: Layout) -> list[OrderKey]:
-    """Return the columns that order the events of a stream; those that never differ are left out."""
-    schemas = [schema for _, schema in plan.streams]
-    order = [OrderKey(layout.clock)]
-    if any(schema.tie_break for schema in schemas):
-        order.append(OrderKey(TIE))
-    if len(schemas) > 1:
-        order.append(OrderKey(STREAM))
-    return [*order, OrderKey(ID)]
+        self._parts.advance.load(parts["matcher"])
+        self._parts.order.codes.load(parts["codes"])
+        self._parts.keys.load({name.removeprefix("key_"): part for name, part in parts.items() if name.startswith("key_")})
+        self._parts.order.load(parts)
+        self._parts.collect.load(parts)
+        self._stage.held = parts.get("payload")
 
 
 def _as_table(batch: pa.RecordBatch) -> pa.Table:

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from eventide.match.totals.reached import ReachableEvents
+from eventide.match.totals.reached import ReachableBatch, ReachableEvents
 from eventide.pattern import GroupUnit
 from eventide.plan.totals.methods import Growth
 from eventide.plan.totals.results import Groups
 from eventide.runtime.collect.group_totals import GroupTotals
-from eventide.runtime.collect.propagation import make_aggregator
-from eventide.runtime.stage.whole_keys import SHOWN, WholeKeys
+from eventide.runtime.stage.assembly import make_matcher
+from eventide.runtime.stage.keys import HashedKeys
+from eventide.runtime.stage.propagation import WholeKeys, make_aggregator
+from eventide.runtime.stage.shown_keys import SHOWN
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_COLUMNS
-from eventide.runtime.streams.queries.events import EventStreamEngine, StreamStage
+from eventide.runtime.streams.queries.order import InOrder
+from eventide.runtime.streams.queries.parts import BucketCollector, BucketParts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eventide.match.dag.enumeration import MatchBatch
-    from eventide.match.protocol import Matcher
-    from eventide.match.totals.reached import ReachableBatch
+    from eventide.match.totals.exact import Aggregator
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
-    from eventide.runtime.stage.stage import StageOptions
+    from eventide.runtime.stage.keys import KeySpans
+    from eventide.runtime.stage.limits import StageLimits
 
 SHOWN_CHECK = "__et_shown_check"
 """Beside SHOWN, the second hash of the PARTITION BY key."""
@@ -45,30 +48,49 @@ def group_keys(plan: Plan) -> tuple[str, ...]:
     return (SHOWN, SHOWN_CHECK) if plan.keys else ()
 
 
-class GroupStreamStage(StreamStage):
-    """Adds enumerated matches up by group."""
+def group_parts(plan: Plan, layout: Layout, limits: StageLimits) -> BucketParts:
+    """Return the parts of a query with GROUP BY END or WINDOW: events are held in place of matches where totals propagate."""
+    keys = HashedKeys((KEY, CHECK))
+    if plan.totals_method.growth is Growth.ENUMERATION:
+        matcher, labelling = make_matcher(plan, limits)
+        return BucketParts(keys, InOrder(plan, layout, keys, matcher), matcher, ClosingGroups(plan, layout, labelling))
+    aggregator, labelling = make_aggregator(plan)
+    events = ReachableEvents(len(plan.values))
+    groups = ClosingGroups(plan, layout, labelling, aggregator)
+    return BucketParts(keys, InOrder(plan, layout, keys, events), events, groups)
 
-    def __init__(self, plan: Plan, layout: Layout, options: StageOptions) -> None:
-        super().__init__(plan, layout, options)
-        self._totals = GroupTotals(plan, layout, group_keys(plan), ID)
-        self._kept_columns = [*self._kept_columns, *group_keys(plan)]
 
-    def take(self, table: pa.Table) -> Iterator[pa.Table]:
-        """Take events in their order and add the matches that end with them."""
-        self._totals.learn(table.schema)
-        yield from super().take(table)
+class ClosingGroups(BucketCollector):
+    """One row of aggregates for each group, once no later match can fall into it."""
 
-    def take_found(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
-        """Add some matches."""
-        self._totals.take_found(found, payload, self.labelling)
+    def __init__(self, plan: Plan, layout: Layout, labelling: Labelling, aggregator: Aggregator | None = None) -> None:
+        self._totals = GroupTotals(plan, layout, labelling, group_keys(plan), ID)
+        self._columns = list(dict.fromkeys([*layout.keys, *layout.payload, layout.clock, ID, *group_keys(plan)]))
+        self._aggregator = aggregator
+        self._hold = plan.hold
+
+    def learn(self, events: pa.Schema) -> None:
+        """Learn the types of the values that are added up."""
+        self._totals.learn(events)
+
+    def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:  # noqa: ARG002 - hashes name the keys
+        """Keep what totals are made of and what names groups."""
+        return table.select(self._columns)
+
+    def take(self, found: MatchBatch | ReachableBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Add matches that were listed, or those that end at new events and go over what these reach."""
+        self._totals.take(self._keys(found) if isinstance(found, ReachableBatch) else found, payload)
         yield from ()
 
+    def _keys(self, reached: ReachableBatch) -> WholeKeys:
+        assert self._aggregator is not None
+        held = reached.events
+        columns = (held.mask, held.clock, held.low, reached.offsets, held.values, held.valid)
+        return WholeKeys(*columns, self._aggregator, reached.rows, reached.fresh)
+
     def advance_time(self, watermark: int) -> Iterator[pa.Table]:
-        """Learn that no event below the watermark comes any more, and yield the rows of groups that are complete."""
-        yield from super().advance_time(watermark)
-        if watermark == NEVER:
-            return
-        closed = self._totals.closed(watermark - self.plan.hold)
+        """Yield the rows of groups that are complete."""
+        closed = None if watermark == NEVER else self._totals.closed(watermark - self._hold)
         if closed is not None:
             rows, names, ends = closed
             # A row is as old as the last match that it could have had; that orders rows, and its name tells it from others.
@@ -79,36 +101,9 @@ class GroupStreamStage(StreamStage):
             yield rows
 
     def dump(self) -> dict[str, Any]:
-        """Return the whole state by name."""
-        return super().dump() | self._totals.dump()
+        """Return the totals."""
+        return self._totals.dump()
 
     def load(self, parts: dict[str, Any]) -> None:
         """Go on from a dump."""
-        super().load(parts)
         self._totals.load(parts)
-
-
-class PropagatedStreamStage(GroupStreamStage):
-    """Adds the matches that end at new events up without listing them, from the events that these can reach."""
-
-    def _made(self) -> tuple[Matcher, Labelling]:
-        self._aggregator, labelling = make_aggregator(self.plan)
-        # It yields events in place of matches; all else is the same.
-        return cast("Matcher", ReachableEvents(len(self.plan.values))), labelling
-
-    def take_found(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
-        """Add the matches that end at new events."""
-        reached = cast("ReachableBatch", found)
-        events, table = reached.events, payload.take(pa.array(reached.rows))
-        keys = WholeKeys(table, events.mask, events.clock, events.low, reached.offsets, events.values, events.valid)
-        self._totals.take_keys(keys, self._aggregator, self.labelling, reached.fresh)
-        yield from ()
-
-
-class GroupStreamEngine(EventStreamEngine):
-    """A query with GROUP BY END or WINDOW."""
-
-    def __init__(self, plan: Plan, layout: Layout) -> None:
-        listed = plan.totals_method.growth is Growth.ENUMERATION
-        self.stage_class = GroupStreamStage if listed else PropagatedStreamStage
-        super().__init__(plan, layout)

@@ -16,15 +16,13 @@ import pyarrow as pa
 from eventide.errors import DataError
 from eventide.match.row_pattern.borders import closed_borders, open_borders
 from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
-from eventide.match.row_pattern.matcher import RowPatternMatcher
-from eventide.pattern.row_patterns import RowsPerMatch
 from eventide.plan.schema import CLOCK_COLUMN
 from eventide.runtime.collect.row_lines import RowFiller
 from eventide.runtime.options import DEFAULT_MAX_STEPS
-from eventide.runtime.stage.row_blocks import Block, encoded
-from eventide.runtime.stage.row_failures import failures_named
-from eventide.runtime.stage.row_stage import joined
-from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_COLUMNS, Held, StreamEngine
+from eventide.runtime.stage.failures import errors_of_matcher
+from eventide.runtime.stage.row_encoding import encoded_rows, plain_column
+from eventide.runtime.stage.row_matching import found_in
+from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_COLUMNS, BucketQuery, Held
 from eventide.runtime.streams.queries.row_identity import RowSource, line_columns
 from eventide.runtime.streams.queries.row_needs import check_streamable, stream_warnings
 from eventide.runtime.streams.queries.row_partitions import NOT_DUE, Partitions
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from eventide.match.row_pattern.kernel import RowMatchBatch
     from eventide.plan.row_patterns.plan import RowPlan
 
-__all__ = ["RowStreamEngine", "check_streamable", "stream_warnings"]
+__all__ = ["RowBucketQuery", "check_streamable", "stream_warnings"]
 VERSION = 1
 
 
@@ -60,7 +58,7 @@ class _Step:
     """[chosen partition + 1]: their borders."""
 
 
-class RowStreamEngine(StreamEngine):
+class RowBucketQuery(BucketQuery):
     """One clause over the partitions of a bucket; `order` and `payload` are the columns that `RowPreparation` names."""
 
     def __init__(
@@ -187,25 +185,20 @@ class RowStreamEngine(StreamEngine):
             return []
         plan = self._plan
         table = step.rows.take(pa.array(step.walked))
-        block = Block(table, step.offset)
-        batch, programs = encoded(plan, block)
+        rows = encoded_rows(plan, table, step.offset)
         clock = _numbers(table, CLOCK_COLUMN)
         if plan.window is not None:
             known = np.ones(len(clock), np.uint8)
-            batch = batch._replace(horizon=horizon_of(clock, known, step.offset, borders.end, plan.window, oldest))
+            horizon = horizon_of(clock, known, step.offset, borders.end, plan.window, oldest)
+            rows = rows._replace(batch=rows.batch._replace(horizon=horizon))
         source = RowSource(
             step.offset, step.partitions.key[step.chosen], step.partitions.check[step.chosen], _numbers(table, ID), clock
         )
-        filler = RowFiller(plan, step.offset, [block.column(name) for name in self._payload])
-        matcher = RowPatternMatcher(plan.tables, programs, plan.skip, plan.skip_to, self._max_steps)
+        filler = RowFiller(plan, step.offset, [plain_column(table, name) for name in self._payload])
         begin = covered.copy()
         results = []
-        with failures_named(plan, self._max_steps):
-            found = matcher.find(batch, borders)
-            if plan.query.rows is RowsPerMatch.ALL_WITH_UNMATCHED:
-                # Which rows are in no match is known when all matches are.
-                found = iter([joined(list(found))])
-            for matches in found:
+        with errors_of_matcher(plan, self._max_steps):
+            for matches in found_in(plan, rows, borders, self._max_steps):
                 np.maximum.at(covered, matches.partition, matches.start + np.diff(matches.first))
                 results.append(self._filled(filler, matches, source, begin, borders.first))
         return [result for result in results if result.num_rows]

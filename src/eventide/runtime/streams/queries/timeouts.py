@@ -9,34 +9,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from eventide.runtime.streams.bucket_query import END, ID, MATCH_HIGH, MATCH_LOW, NEVER, RESULT_COLUMNS, START, Held, StreamEngine
-from eventide.runtime.streams.queries.events import EventStreamEngine, StreamStage
+from eventide.runtime.streams.bucket_query import END, MATCH_HIGH, MATCH_LOW, NEVER, RESULT_COLUMNS, START, BucketQuery, Held
+from eventide.runtime.streams.queries.identified import START_ID
 from eventide.runtime.streams.state_bytes import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eventide.match.dag.enumeration import MatchBatch
     from eventide.runtime.streams.job import StreamQuery
 
-START_ID = "__et_start_id"
 REACHED = "__et_reached"
 LAST_STEP = "__et_last_step"
 MATCHED = -1
-
-
-class StartStage(StreamStage):
-    """A stage whose results also tell the number of their first event."""
-
-    def _fill(self, found: MatchBatch, payload: pa.Table) -> pa.RecordBatch:
-        ids = payload.column(ID).to_numpy()
-        return super()._fill(found, payload).append_column(START_ID, pa.array(ids[found.start]))
-
-
-class StartEngine(EventStreamEngine):
-    """The engine of a prefix."""
-
-    stage_class = StartStage
 
 
 @dataclass
@@ -74,22 +58,22 @@ class _Starts:
         self.reached[place] = np.where(further, reached, self.reached[place])
 
 
-class TimeoutStreamEngine(StreamEngine):
+class TimeoutBucketQuery(BucketQuery):
     """Finds the starts whose window is over without a match. `queries` are the prefixes from the shortest, then the whole."""
 
     def __init__(self, queries: Sequence[StreamQuery], window: int, *, trailing: bool = False) -> None:
         self._queries = tuple(queries)
         self._window = window
-        # Matches with NOT at the end leave their engine in the order of ends, the last ones of a start a window later.
+        # Matches with NOT at the end leave their prefix in the order of ends, the last ones of a start a window later.
         self._patience = 2 * window if trailing else window
-        self._engines = [query.make_engine() for query in queries]
+        self._prefixes = [query.make_bucket_query() for query in queries]
         self._starts: _Starts | None = None
 
     def advance(self, fresh: pa.Table, watermark: int) -> list[pa.Table]:
         """Take events and return the starts that have timed out."""
         found = [
-            engine.advance(query.rows(fresh), watermark)
-            for query, engine in zip(self._queries, self._engines, strict=True)
+            prefix.advance(query.events_of(fresh), watermark)
+            for query, prefix in zip(self._queries, self._prefixes, strict=True)
         ]
         if found[0]:
             self._begin(pa.concat_tables(found[0]))
@@ -142,20 +126,20 @@ class TimeoutStreamEngine(StreamEngine):
 
     def shed(self, share: float) -> int:
         """Forget the oldest partial matches of all prefixes."""
-        return sum(engine.shed(share) for engine in self._engines)
+        return sum(prefix.shed(share) for prefix in self._prefixes)
 
     def expired(self) -> int:
         """Return how many keys were given up since the last call."""
-        return self._engines[-1].expired()
+        return self._prefixes[-1].expired()
 
     def held(self) -> Held:
         """Return what the prefixes hold together, and how many starts are open."""
-        held = sum(engine.held().events for engine in self._engines)
+        held = sum(prefix.held().events for prefix in self._prefixes)
         return Held(held, 0 if self._starts is None else len(self._starts.ids))
 
     def dump(self) -> bytes:
         """Return the whole state."""
-        parts: dict[str, Any] = {f"engine{number}": engine.dump() for number, engine in enumerate(self._engines)}
+        parts: dict[str, Any] = {f"engine{number}": prefix.dump() for number, prefix in enumerate(self._prefixes)}
         if self._starts is not None:
             starts = self._starts
             parts |= {"rows": starts.rows, "ids": starts.ids, "clock": starts.clock}
@@ -165,7 +149,7 @@ class TimeoutStreamEngine(StreamEngine):
     def load(self, state: bytes) -> None:
         """Go on from a dumped state."""
         parts = unpack(state)
-        for number, engine in enumerate(self._engines):
-            engine.load(parts[f"engine{number}"])
+        for number, prefix in enumerate(self._prefixes):
+            prefix.load(parts[f"engine{number}"])
         if "ids" in parts:
             self._starts = _Starts(*(parts[name] for name in ("rows", "ids", "clock", "reached", "last_step")))

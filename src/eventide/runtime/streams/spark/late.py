@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.runtime.prepare.sequences import CLOCK, STREAM
-from eventide.runtime.streams.job import Group, StreamJob
+from eventide.runtime.streams.job import KeyHashing, StreamJob
 from eventide.runtime.streams.planning.jobs import Projection, bound_options
 from eventide.runtime.streams.spark.processor import BODY
 from eventide.runtime.streams.spark.run import emit, tables_of
@@ -32,7 +32,8 @@ class LateRun:
         self._names = {projection.add(engine.dialect.quote(name)): name for name in names}
         clock = projection.add(CLOCK)
         stream = projection.add(STREAM) if len(schemas) > 1 else None
-        self._job = StreamJob((), (Group(None, None),), clock, len(schemas), stream, bound.lateness, bound.buckets, late=True)
+        unkeyed = KeyHashing(None, None)
+        self._job = StreamJob((), (unkeyed,), clock, len(schemas), stream, bound.lateness, bound.buckets, late=True)
         self._engine, self._events, self._columns = engine, source.events, projection.columns()
 
     def prepare(self) -> DataFrame:

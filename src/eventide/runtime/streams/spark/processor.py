@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
-    from eventide.runtime.streams.bucket import Emitted
+    from eventide.runtime.streams.bucket import BucketOutput
     from eventide.runtime.streams.job import StreamJob
 
 QUERY, BODY, COUNTED = "query", "body", "counted"
@@ -76,7 +76,7 @@ class BucketProcessor(StatefulProcessor):
         """Nothing is left open."""
 
 
-def emitted_frames(emitted: Emitted, most_bytes: int = BYTES_AT_ONCE) -> Iterator[pd.DataFrame]:
+def emitted_frames(emitted: BucketOutput, most_bytes: int = BYTES_AT_ONCE) -> Iterator[pd.DataFrame]:
     """Yield a row for each table that leaves a bucket, in frames of about so many bytes, and at the end one of counters."""
     out: list[tuple[Any, ...]] = []
     size = 0

@@ -1,4 +1,4 @@
-"""What stops a match stage, in the words of a user."""
+"""What stops a matcher, in the words of a user."""
 
 from __future__ import annotations
 
@@ -6,19 +6,37 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from eventide.errors import DataError, LimitError
+from eventide.match.dag.enumerator import MatchLimit
 from eventide.match.row_pattern.matcher import BadSkip, BudgetSpent, SumOverflow
+from eventide.match.totals.neighbouring import TooManyPairs
+from eventide.match.transitions import TooManyMoves
+from eventide.plan.row_patterns.plan import RowPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.plan.row_patterns.plan import RowPlan
+    from eventide.plan.plan import Plan
 
 
 @contextmanager
-def failures_named(plan: RowPlan, max_steps: int) -> Iterator[None]:
-    """Turn what the matcher raises into errors that a user sees."""
+def errors_of_matcher(plan: Plan | RowPlan, max_steps: int | None = None) -> Iterator[None]:
+    """Turn what matchers raise into errors that a user understands."""
     try:
         yield
+    except MatchLimit as limit:
+        raise _too_many_matches(plan, limit) from None
+    except TooManyMoves as moves:
+        raise LimitError(
+            "TOO_MANY_ALTERNATIVES",
+            f"One event fits the pattern in {moves} ways; skip-till-next with conditions supports fewer.",
+            hint="Use fewer alternatives that fit the same event.",
+        ) from None
+    except TooManyPairs as pairs:
+        raise LimitError(
+            "TOO_MANY_PAIRS",
+            f"The windows of the query hold {pairs} pairs of events, more than conditions between neighbours can be judged for.",
+            hint="Narrow WITHIN, or partition the events.",
+        ) from None
     except BudgetSpent:
         raise LimitError(
             "TOO_MANY_STEPS",
@@ -31,7 +49,16 @@ def failures_named(plan: RowPlan, max_steps: int) -> Iterator[None]:
             "SUM_OVERFLOW", "A SUM in DEFINE is too large for 64 bits.", hint="Sum a double: SUM(CAST(A.x AS DOUBLE))."
         ) from None
     except BadSkip as skip:
+        assert isinstance(plan, RowPlan)
         raise _bad_skip(plan, skip) from None
+
+
+def _too_many_matches(plan: Plan | RowPlan, limit: MatchLimit) -> LimitError:
+    hint = "Narrow WITHIN, add LIMIT, raise max_matches, or use count() to learn how many there are."
+    if isinstance(plan, RowPlan):
+        hint = "Narrow the pattern, add WITHIN, or raise max_matches."
+    what = "candidates for its matches" if limit.candidates else "matches"
+    return LimitError("TOO_MANY_MATCHES", f"The query has more than {limit.limit} {what}.", hint=hint)
 
 
 def _bad_skip(plan: RowPlan, skip: BadSkip) -> DataError:

@@ -1,23 +1,97 @@
-"""From a plan to what propagates its results over all matches."""
+"""What goes over whole keys without listing their matches: counters of paths, and aggregators that propagate totals."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eventide.match.totals.exact import Aggregator, Sliding
+from eventide.match.totals.counting import MatchCounter
+from eventide.match.totals.exact import Aggregator, EventColumns, Sliding
 from eventide.match.totals.neighbouring import FREE, Judging, Neighbouring
 from eventide.plan.totals.methods import Growth
 from eventide.plan.totals.neighbours import Near
+from eventide.runtime.stage.keys import KeySpans
+from eventide.runtime.stage.parts import OnWholeKeys
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from collections.abc import Iterator
 
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from eventide.match.protocol import EventBatch
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
     from eventide.plan.totals.methods import TotalsMethod
     from eventide.plan.totals.neighbours import Judged
+
+    Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class WholeKeys:
+    """All events of some keys, and what tells totals of their matches; those of key k are offsets[k] to offsets[k + 1]."""
+
+    masks: Integers
+    clocks: Integers
+    lows: Integers
+    offsets: Integers
+    values: Integers
+    valid: npt.NDArray[np.uint8]
+    aggregator: Aggregator
+    rows: Integers | None = None
+    """Their rows, where the payload holds others as well or in another order."""
+    ends: npt.NDArray[np.bool_] | None = None
+    """The events that matches must end at to count, where not all do."""
+
+    def table(self, payload: pa.Table) -> pa.Table:
+        """Return the payload of these events in their order."""
+        return payload if self.rows is None else payload.take(self.rows)
+
+    def events(self, group: Integers, groups: int) -> EventColumns:
+        """Return the events as aggregators take them, with the group of matches that end there."""
+        return EventColumns(self.masks, self.clocks, self.lows, self.offsets, group, groups, self.values, self.valid)
+
+
+@dataclass(frozen=True)
+class KeyCounts:
+    """How many matches each key has; the events of key k begin at the row begins[k]."""
+
+    begins: Integers
+    matches: list[int]
+
+
+class PathCounter(OnWholeKeys):
+    """Counts the paths through the automaton: the matches, where no condition relates events."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._counter = MatchCounter(plan.automaton(), max(1, len(plan.predicates)))
+
+    def advance(self, batch: EventBatch) -> Iterator[KeyCounts]:
+        """Yield the counts of whole keys."""
+        offsets = offsets_of(batch)
+        yield KeyCounts(offsets[:-1], self._counter.count(batch.mask, batch.clock, batch.window_start, offsets))
+
+
+class Propagation(OnWholeKeys):
+    """Hands whole keys to the collector, together with the aggregator that it asks for totals of its own."""
+
+    def __init__(self, aggregator: Aggregator) -> None:
+        self._aggregator = aggregator
+
+    def advance(self, batch: EventBatch) -> Iterator[WholeKeys]:
+        """Yield whole keys."""
+        assert batch.values is not None and batch.valid is not None
+        yield WholeKeys(
+            batch.mask, batch.clock, batch.window_start, offsets_of(batch), batch.values, batch.valid, self._aggregator
+        )
+
+
+def offsets_of(batch: EventBatch) -> Integers:
+    """Return the borders of the keys of a batch in which every key is complete."""
+    return KeySpans(len(batch), restart=batch.restart).offsets()
 
 
 def make_aggregator(plan: Plan) -> tuple[Aggregator, Labelling]:

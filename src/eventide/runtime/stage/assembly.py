@@ -1,0 +1,140 @@
+"""From a plan to its stage: the keys, the encoder and what advances in front of a collector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from eventide.match.dag.matcher import DagMatcher
+from eventide.match.protocol import MatcherSettings
+from eventide.match.recompute.window_events import largest_window
+from eventide.match.runs.matcher import RunsMatcher
+from eventide.plan.matchers.recompute import SMALL_WINDOW, make_recompute_matcher
+from eventide.plan.plan import MatcherChoice, plan_of
+from eventide.plan.row_patterns.plan import RowPlan
+from eventide.plan.sequences.labelling import Unjudged
+from eventide.plan.totals.methods import Growth
+from eventide.runtime.stage.encoding import EventEncoder
+from eventide.runtime.stage.failures import errors_of_matcher
+from eventide.runtime.stage.gathering import Cuts
+from eventide.runtime.stage.keys import InterleavedKeys, SortedKeys
+from eventide.runtime.stage.limits import StageLimits
+from eventide.runtime.stage.parts import Asked
+from eventide.runtime.stage.propagation import PathCounter, Propagation, make_aggregator
+from eventide.runtime.stage.row_encoding import RowEncoder
+from eventide.runtime.stage.row_matching import WholePartitions
+from eventide.runtime.stage.stage import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from eventide.match.protocol import EventBatch, Matcher
+    from eventide.plan.plan import Plan
+    from eventide.plan.sequences.labelling import Labelling
+    from eventide.runtime.prepare.sequences import Layout
+    from eventide.runtime.stage.keys import KeyTracker
+    from eventide.runtime.stage.parts import Advance, TableCollector
+
+
+@dataclass(frozen=True)
+class TableStage:
+    """The stage of a plan over tables, as it is shipped to workers: every run makes its parts anew."""
+
+    plan: Plan | RowPlan
+    layout: Any
+    prepared: pa.Schema
+    collector: type[TableCollector]
+    limits: StageLimits = field(default_factory=StageLimits)
+    cuts: Cuts = field(default_factory=Cuts)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the rows that it yields; refuses types that the result cannot have."""
+        return self.collector.schema(self.plan, self.layout, self.prepared)
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Turn the prepared rows of a task, sorted by key and time, into rows of results."""
+        with errors_of_matcher(self.plan, self.limits.max_steps):
+            yield from self._run_rows(batches) if isinstance(self.plan, RowPlan) else self._run_events(self.plan, batches)
+
+    def _run_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        assert isinstance(self.plan, RowPlan)
+        collect = self.collector(self.plan, self.layout, None, self.prepared)
+        keys = SortedKeys(self.layout.keys)
+        stage = Stage(keys, RowEncoder(self.plan), WholePartitions(self.plan, self.limits), collect)
+        return stage.run(self.cuts.whole_keys(batches, self.layout.keys))
+
+    def _run_events(self, plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        whole_keys = _takes_whole_keys(plan, self.collector.asked)
+        tables = self.cuts.whole_keys(batches, self.layout.keys) if whole_keys else self.cuts.chunks(batches)
+        if plan.choice.fallback is not None and not whole_keys:
+            plan, tables = _settled(plan, self.layout, tables)
+        keys = table_keys(plan, self.layout)
+        advance, labelling = _advance_of(plan, self.collector.asked, self.limits)
+        collect = self.collector(plan, self.layout, labelling, self.prepared)
+        return Stage(keys, EventEncoder(plan, self.layout, keys), advance, collect).run(tables)
+
+
+def table_keys(plan: Plan, layout: Layout) -> KeyTracker:
+    """Return what follows the keys of a table: sorted, or in the order of time where they depend on each other."""
+    return InterleavedKeys(layout.keys) if plan.interleaved and layout.keys else SortedKeys(layout.keys)
+
+
+def encoded_table(plan: Plan, layout: Layout, table: pa.Table) -> EventBatch:
+    """Return a whole table as kernels take it."""
+    keys = table_keys(plan, layout)
+    return EventEncoder(plan, layout, keys).encode(table, keys.spans(table))
+
+
+def _settled(plan: Plan, layout: Layout, tables: Iterator[pa.Table]) -> tuple[Plan, Iterator[pa.Table]]:
+    """Take the other matcher where the first events show that windows are small."""
+    first = next(tables, None)
+    if first is None or plan.choice.fallback is None:
+        return plan, tables
+    if largest_window(encoded_table(plan, layout, first)) < SMALL_WINDOW:
+        plan = plan_of(plan, MatcherChoice(plan.choice.fallback, "the windows hold few events"))
+    return plan, chain([first], tables)
+
+
+def _takes_whole_keys(plan: Plan, asked: Asked) -> bool:
+    return asked is Asked.BOUNDS or (asked is not Asked.MATCHES and plan.totals_method.growth is not Growth.ENUMERATION)
+
+
+def _advance_of(plan: Plan, asked: Asked, limits: StageLimits) -> tuple[Advance[EventBatch], Labelling | None]:
+    """Return what advances, and the labelling that explains its labels."""
+    if not _takes_whole_keys(plan, asked):
+        return make_matcher(plan, limits)
+    if asked is Asked.BOUNDS or (asked is Asked.COUNTS and plan.totals_method.growth is Growth.LINEAR):
+        return PathCounter(plan), None
+    aggregator, labelling = make_aggregator(plan)
+    return Propagation(aggregator), labelling
+
+
+def make_matcher(plan: Plan, limits: StageLimits, *, unjudged: bool = False) -> tuple[Matcher, Labelling]:
+    """Return the plan's matcher and the labelling that explains its labels; `unjudged` leaves the conditions to others."""
+    automaton = plan.automaton()
+    labelling = plan.labelling(automaton)
+    settings = MatcherSettings(
+        automaton,
+        Unjudged(labelling) if unjudged else labelling,
+        bits=max(1, len(plan.predicates)),
+        columns=len(plan.values),
+        forbidden_bits=plan.forbidden_bits,
+        checked=bool(plan.checked_absences) if unjudged else plan.checked,
+        trailing=bool(plan.trailing),
+        keep=plan.keep,
+        deduplicate=plan.deduplicate,
+        consume=plan.consume,
+        quota=plan.query.limit if plan.results is None else None,
+        max_matches=limits.max_matches,
+        slice_index=limits.slice_index,
+        slices=limits.slices,
+    )
+    # Recomputation shares out events, and tasks hold different keys: only paths have the same numbers in all of them.
+    if plan.choice.recomputes and not unjudged and limits.slices == 1:
+        return make_recompute_matcher(plan, settings, automaton), labelling
+    kind = RunsMatcher if plan.choice.forward else DagMatcher
+    return kind(settings), labelling

@@ -1,0 +1,17 @@
+"""What a run may set for its stage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eventide.runtime.options import DEFAULT_MAX_STEPS
+
+
+@dataclass(frozen=True)
+class StageLimits:
+    """Caps on the matches and on the steps of a search for them, and which slice of all matches to enumerate."""
+
+    max_matches: int | None = None
+    max_steps: int = DEFAULT_MAX_STEPS
+    slices: int = 1
+    slice_index: int = 0

@@ -1,0 +1,100 @@
+"""What a stage is made of: parts that combine freely, each behind one small protocol."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Never
+
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from eventide.runtime.stage.keys import KeySpans
+
+Batch_co = TypeVar("Batch_co", covariant=True)
+Batch_contra = TypeVar("Batch_contra", contravariant=True)
+
+
+class Encoder(Protocol[Batch_co]):
+    """Turns prepared rows into what kernels read."""
+
+    def encode(self, table: pa.Table, spans: KeySpans) -> Batch_co:
+        """Return the next stretch of prepared rows."""
+        ...
+
+
+class Advance(Protocol[Batch_contra]):
+    """What goes over the encoded rows: a matcher, or what knows something of all matches without listing them.
+
+    Rows are numbered anew in each call of `advance`: first the rows that `keep` returned, in that order, then the batch.
+    """
+
+    def advance(self, batch: Batch_contra) -> Iterator[Any]:
+        """Take a batch and yield what is now certain, as the collector takes it."""
+        ...
+
+    def keep(self) -> npt.NDArray[np.int64]:
+        """Return the rows that may still be named, ascending; all other rows are forgotten."""
+        ...
+
+    def finish(self) -> Iterator[Any]:
+        """Yield what only the end of the rows makes certain."""
+        ...
+
+
+class OnWholeKeys:
+    """What is the same in all that advance over whole keys: nothing is held from one batch to the next."""
+
+    def keep(self) -> npt.NDArray[np.int64]:
+        """Return no row."""
+        return np.zeros(0, np.int64)
+
+    def finish(self) -> Iterator[Never]:
+        """Yield nothing."""
+        yield from ()
+
+
+class Asked(Enum):
+    """What a collector is to be handed."""
+
+    MATCHES = "all matches one by one"
+    TOTALS = "whole keys where totals can be propagated over them, else all matches"
+    COUNTS = "counts of keys where the automaton can count, else as for totals"
+    BOUNDS = "counts of paths through the automaton, whatever conditions there are"
+
+
+class Collector(ABC):
+    """Turns what was found into rows."""
+
+    asked = Asked.MATCHES
+
+    @abstractmethod
+    def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:
+        """Return what must be known of the next rows for as long as a match may name them."""
+
+    @abstractmethod
+    def take(self, found: Any, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Take what was found; `payload` holds what was kept of the rows that it names."""
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """Yield what is only known when all is found."""
+        yield from ()
+
+
+class TableCollector(Collector):
+    """A collector over tables: its class tells the rows that it makes, and is shipped to workers that make one for a run."""
+
+    @abstractmethod
+    def __init__(self, plan: Any, layout: Any, labelling: Any, prepared: pa.Schema) -> None:
+        """Begin a run over rows of a prepared schema; the labelling explains the labels of what advances over events."""
+
+    @staticmethod
+    @abstractmethod
+    def schema(plan: Any, layout: Any, prepared: pa.Schema) -> pa.Schema:
+        """Return the schema of its rows for a schema of prepared ones; refuses types that the result cannot have."""

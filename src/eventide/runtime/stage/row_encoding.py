@@ -1,0 +1,108 @@
+"""Prepared rows of MATCH_RECOGNIZE as the arrays that kernels read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
+from eventide.match.row_pattern.marking import mark_rows
+from eventide.match.row_pattern.matcher import RowBatch
+from eventide.plan.expressions.operators import Encoding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eventide.match.row_pattern.programs import RowPrograms
+    from eventide.plan.row_patterns.plan import RowPlan
+    from eventide.runtime.stage.keys import KeySpans
+
+
+class EncodedRows(NamedTuple):
+    """Rows with all conditions on them judged, and the programs with the codes of their strings."""
+
+    batch: RowBatch
+    programs: RowPrograms
+
+
+class RowEncoder:
+    """Turns the prepared rows of whole partitions into batches for kernels."""
+
+    def __init__(self, plan: RowPlan) -> None:
+        self._plan = plan
+
+    def encode(self, table: pa.Table, spans: KeySpans) -> EncodedRows:
+        """Return the rows of whole partitions."""
+        rows = encoded_rows(self._plan, table, spans.offsets())
+        if self._plan.window is None:
+            return rows
+        return rows._replace(batch=rows.batch._replace(horizon=_horizon(table, rows.batch.offset, self._plan.window)))
+
+
+def encoded_rows(plan: RowPlan, table: pa.Table, offset: npt.NDArray[np.int64]) -> EncodedRows:
+    """Return rows, one partition behind the other; what WITHIN lets into a match is left open."""
+    values = np.zeros((len(plan.values), table.num_rows), np.int64)
+    valid = np.zeros((len(plan.values), table.num_rows), np.uint8)
+    texts: dict[int, pa.Array] = {}
+    for number, value in enumerate(plan.values):
+        target = values[number].view(np.float64) if value.encoding is Encoding.FLOAT else values[number]
+        for begin, chunk in _chunks(table, f"v{number}"):
+            end = begin + len(chunk)
+            valid[number, begin:end] = chunk.is_valid().to_numpy(zero_copy_only=False)
+            if value.encoding is not Encoding.CODE:
+                target[begin:end] = chunk.fill_null(0).to_numpy(zero_copy_only=False)
+        if value.encoding is Encoding.CODE:
+            texts[number] = plain_column(table, f"v{number}")
+    programs = plan.programs
+    if texts or plan.strings:
+        programs = _with_codes(plan, texts, values)
+    mask = np.empty(table.num_rows, np.int64)
+    for begin, chunk in _chunks(table, "m"):
+        mask[begin : begin + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
+    for bit, condition in enumerate(plan.predicates):
+        if condition.program is not None:
+            marked = mark_rows(condition.program.code, programs.constants, values, valid, offset)
+            mask |= marked.astype(np.int64) << bit
+    return EncodedRows(RowBatch(offset, mask, np.zeros(0, np.int64), values, valid), programs)
+
+
+def plain_column(table: pa.Table, name: str) -> pa.Array:
+    """Return a column in one piece, its values themselves where it is encoded."""
+    column = table.column(name).combine_chunks()
+    return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _chunks(table: pa.Table, name: str) -> Iterator[tuple[int, pa.Array]]:
+    """Yield the pieces of a column with their first rows: in one piece it would be held twice."""
+    begin = 0
+    for chunk in table.column(name).chunks:
+        yield begin, chunk
+        begin += len(chunk)
+
+
+def _horizon(table: pa.Table, offset: npt.NDArray[np.int64], within: int) -> npt.NDArray[np.int64]:
+    time = table.column("t").combine_chunks()
+    known = time.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
+    micros = np.ascontiguousarray(time.fill_null(0).to_numpy(zero_copy_only=False))
+    return horizon_of(micros, known, offset, offset[1:], within, NO_ROW_TO_COME)
+
+
+def _with_codes(plan: RowPlan, texts: dict[int, pa.Array], values: npt.NDArray[np.int64]) -> RowPrograms:
+    """Number the strings of these rows in their order, in the columns and in the programs."""
+    names = {*plan.strings, *plan.variables}
+    encoded_texts = {number: column.dictionary_encode() for number, column in texts.items()}
+    for column in encoded_texts.values():
+        names.update(text for text in column.dictionary.to_pylist() if text is not None)
+    codes = {text: code for code, text in enumerate(sorted(names))}
+    for number, column in encoded_texts.items():
+        numbers = np.array([codes[text] for text in column.dictionary.to_pylist()] or [0], np.int64)
+        values[number] = numbers[column.indices.fill_null(0).to_numpy(zero_copy_only=False)]
+    constants = plan.programs.constants.copy()
+    for text, place in plan.strings.items():
+        constants[place] = codes[text]
+    labels = np.array([codes[name] for name in plan.variables] or [0], np.int64)
+    return plan.programs._replace(constants=constants, label_code=labels)
