@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 CARET_CONTEXT = 100
 _PACKAGE = str(Path(__file__).parent)
@@ -145,3 +146,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return "There is none."
     shown = ", ".join(words[:12]) + (", ..." if len(words) > 12 else "")
     return f"There is: {shown}."
+
+
+@contextmanager
+def refusing_deep_nesting() -> Iterator[None]:
+    """Turn a query that nests too deeply for the interpreter's stack into an error of its own."""
+    try:
+        yield
+    except RecursionError:
+        raise BindError(
+            "TOO_DEEP",
+            "The query nests too deeply.",
+            hint="Use fewer parentheses inside each other, or compute parts of an expression in columns of the events.",
+        ) from None

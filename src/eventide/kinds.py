@@ -1,4 +1,4 @@
-"""The kinds of pattern: what each brings to the hall. A new kind is a line in KINDS."""
+"""The kinds of pattern: what each brings to the hall. A new kind is an entry here, and files of its name in the rooms."""
 
 from __future__ import annotations
 
@@ -8,49 +8,48 @@ from typing import TYPE_CHECKING, Any
 from eventide.explain import describe_row_pattern, describe_sequence
 from eventide.pattern import Query
 from eventide.pattern.row_patterns import RowQuery
-from eventide.plan.planning import make_plan
-from eventide.plan.row_patterns.plan import make_row_plan
+from eventide.plan.planning import choose
+from eventide.plan.rewrite import RULES
+from eventide.plan.row_patterns.binding import bind_row_pattern
+from eventide.plan.row_patterns.plan import choose_row_plan
+from eventide.plan.sequences.bound_query import bind_query
 from eventide.runtime.drivers import row_work, sequence_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eventide.explain.model import Description
+    from eventide.runtime.work import Work
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of pattern: how its models are bound, planned, run and described."""
+    """A kind of pattern: functions from its model to a bound pattern, to a plan, to a run and to a description."""
 
     name: str
     model: type
-    plan: Callable[..., Any]
-    """Takes a model, its input and the settings; every mistake of the user is found here."""
-    work: Callable[..., Any]
-    """Takes an input, a plan, the settings and what is asked; returns what prepares, matches and finishes."""
+    bind: Callable[..., Any]
+    """(model, columns of its input, kinds of expressions) -> bound pattern; finds every mistake in a query."""
+    rules: tuple[Callable[[Any], Any], ...]
+    """Bound pattern -> bound pattern, in this order."""
+    choose: Callable[[Any, str | None], Any]
+    """(bound pattern, forced matcher) -> plan."""
+    work: Callable[..., Work]
+    """(input, plan, settings, what is asked) -> what prepares, matches and finishes; refuses settings that cannot act."""
     describe: Callable[[Any, str | None], Description]
-    """Takes a plan and the relational engine's own; returns what every format of explain shows."""
+    """(plan, the engine's own plan) -> what every format of explain shows."""
 
 
-SEQUENCES = Kind(
-    "sequences",
-    Query,
-    lambda model, source, options: make_plan(
-        model, {name: schema for name, (schema, _) in source.streams.items()}, source.kinds_of, matcher=options.matcher
-    ),
-    sequence_work,
-    describe_sequence,
-)
-ROW_PATTERNS = Kind(
-    "row patterns",
-    RowQuery,
-    lambda model, source, _: make_row_plan(model, source.columns(), source.kinds_of),
-    row_work,
-    describe_row_pattern,
-)
+SEQUENCES = Kind("sequences", Query, bind_query, RULES, choose, sequence_work, describe_sequence)
+ROW_PATTERNS = Kind("row patterns", RowQuery, bind_row_pattern, (), choose_row_plan, row_work, describe_row_pattern)
 KINDS = (SEQUENCES, ROW_PATTERNS)
 
 
 def kind_of(model: object) -> Kind:
-    """Return the kind of a model."""
+    """Return the kind of a model.
+
+    >>> from eventide.language import parse
+    >>> kind_of(parse("SELECT * WHERE A ; B")).name
+    'sequences'
+    """
     return next(kind for kind in KINDS if isinstance(model, kind.model))

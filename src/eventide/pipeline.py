@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eventide.errors import refusing_deep_nesting
 from eventide.kinds import kind_of
 from eventide.language import parse
+from eventide.plan.rewrite import rewrite
 from eventide.runtime.drivers import Asked, together
 from eventide.runtime.options import RunOptions
 from eventide.runtime.sql.program import StatementProgram
@@ -24,32 +26,35 @@ if TYPE_CHECKING:
 
 
 def plan(query: Any, source: EventInput | RowInput, options: RunOptions) -> Any:
-    """Return the plan of a query over its input."""
+    """Return the plan of a query, read or as text, over its input."""
     model = parse(query)
-    return kind_of(model).plan(model, source, options)
+    kind = kind_of(model)
+    with refusing_deep_nesting():
+        bound = kind.bind(model, source.schema, source.kinds_of)
+        bound = rewrite(bound, kind.rules)
+        return kind.choose(bound, options.matcher)
 
 
 def run(query: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Relation:
     """Return what is asked of a query over its input."""
-    planned = plan(query, source, options)
-    work = work_of(planned, source, options, asked)
-    prepared = work.prepare()
-    found = work.match(prepared)
-    return work.finish(found)
+    return carry_out(work_of(plan(query, source, options), source, options, asked))
 
 
 def work_of(planned: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Work:
-    """Return what prepares, matches and finishes a plan."""
-    work: Work = kind_of(planned.query).work(source, planned, options, asked)
-    return work
+    """Return the work of the driver that runs a plan; refuses settings that cannot act."""
+    return kind_of(planned.query).work(source, planned, options, asked)
+
+
+def carry_out(work: Work) -> Relation:
+    """Return the result of a run."""
+    prepared = work.prepare()
+    found = work.match(prepared)
+    return work.finish(found)
 
 
 def run_together(plans: Mapping[str, Any], source: EventInput, options: RunOptions) -> Relation:
     """Return the results of several plans over the same events; a first column `query` names the plan."""
-    work = together(plans, source, options)
-    prepared = work.prepare()
-    found = work.match(prepared)
-    return work.finish(found)
+    return carry_out(together(plans, source, options))
 
 
 def run_statement(
@@ -74,7 +79,7 @@ def plan_statement(
         clause_plan = plan(clause.query, source, options)
         work = work_of(clause_plan, source, options)
         planned.append((clause_plan, work.explained(), clause))
-        return work.finish(work.match(work.prepare()))
+        return carry_out(work)
 
     StatementProgram(statement, engine, tables).run(match)
     return planned

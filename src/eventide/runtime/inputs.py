@@ -36,8 +36,9 @@ class RowInput:
         """Whether the rows never end."""
         return self.engine.is_stream(self.rows)
 
-    def columns(self) -> dict[str, Kind]:
-        """Return the columns with their kinds."""
+    @property
+    def schema(self) -> dict[str, Kind]:
+        """The columns with their kinds."""
         return kinds_of_columns(self.engine.schema(self.rows))
 
     def kinds_of(self, trees: Sequence[exp.Expression]) -> list[Kind]:
@@ -81,6 +82,11 @@ class EventInput:
     def streaming(self) -> bool:
         """Whether the events never end."""
         return any(self.engine.is_stream(relation) for _, relation in self.streams.values())
+
+    @property
+    def schema(self) -> dict[str, StreamSchema]:
+        """The columns of each stream and their roles."""
+        return {name: schema for name, (schema, _) in self.streams.items()}
 
     @cached_property
     def events(self) -> Relation:
