@@ -61,7 +61,7 @@ def _refuse_keys(plan: Plan, keys: list[pa.DataType]) -> None:
             raise BindError(
                 "TYPE_MISMATCH",
                 f"PARTITION BY cannot use {name}, its type is {kind}.",
-                hint="Partition by a number, text or time; take one out of it in a column of its own.",
+                hint="Partition by a number, text or time; extract one into a separate column.",
             )
 
 
