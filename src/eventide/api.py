@@ -14,11 +14,12 @@ from eventide.language import parse
 from eventide.language.sql.statement import parse_statement
 from eventide.plan.planning import make_plan
 from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
-from eventide.runtime.drivers import Asked
 from eventide.runtime.inputs import EventInput
-from eventide.runtime.options import DEFAULT_MAX_STEPS, ERROR, FINAL, RunOptions
+from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.relational.engines import engine_for, engine_of
 from eventide.runtime.relational.types import kinds_of_columns
+from eventide.runtime.runs.asked import Asked
+from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,12 +13,13 @@ from eventide.plan.rewrite import RULES
 from eventide.plan.row_patterns.binding import bind_row_pattern
 from eventide.plan.row_patterns.plan import choose_row_plan
 from eventide.plan.sequences.bound_query import bind_query
-from eventide.runtime.drivers import row_work, sequence_work
+from eventide.runtime.runs.row_patterns import row_work
+from eventide.runtime.runs.sequences import sequence_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eventide.explain.model import Description
+    from eventide.explain.rendering.model import Description
     from eventide.runtime.work import Work
 
 

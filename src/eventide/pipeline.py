@@ -12,8 +12,9 @@ from eventide.errors import refusing_deep_nesting
 from eventide.kinds import kind_of
 from eventide.language import parse
 from eventide.plan.rewrite import rewrite
-from eventide.runtime.drivers import Asked, together
 from eventide.runtime.options import RunOptions
+from eventide.runtime.runs.asked import Asked
+from eventide.runtime.runs.sequences import together
 from eventide.runtime.sql.program import StatementProgram
 
 if TYPE_CHECKING:

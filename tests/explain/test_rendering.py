@@ -6,7 +6,7 @@ import pytest
 
 from eventide.errors import BindError
 from eventide.explain import explain
-from eventide.explain.model import MATCH, Description, Edge, EdgeKind, Move, Section, State, StateGraph
+from eventide.explain.rendering.model import MATCH, Description, Edge, EdgeKind, Move, Section, State, StateGraph
 
 OVERLAP = StateGraph(
     "relations",

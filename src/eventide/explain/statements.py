@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eventide.explain.kinds.row_patterns import describe_row_pattern
-from eventide.explain.model import Description
+from eventide.explain.rendering.model import Description
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

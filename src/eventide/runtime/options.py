@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 
 from eventide.errors import BindError
 from eventide.runtime.stage.gathering import Cuts
+from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
 
-DEFAULT_MAX_STEPS = 100_000_000
-"""Beyond the steps that a usual query needs; some tens of seconds on one core."""
 FINAL = "final"
 ERROR = "error"
 

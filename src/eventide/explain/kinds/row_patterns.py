@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eventide.explain.kinds.row_names import ReadingNames, joined, neighbours_of, plain_sql
 from eventide.explain.kinds.row_states import row_states
-from eventide.explain.model import Description, Section
+from eventide.explain.rendering.model import Description, Section
 from eventide.pattern import Window, WindowUnit
 from eventide.pattern.row_pattern_printing import quote_variable, to_row_pattern
 from eventide.pattern.row_patterns import RowsPerMatch, SkipTo
@@ -15,7 +15,7 @@ from eventide.pattern.sequence_printing import quote_name, window_to_ceql
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.explain.model import Row
+    from eventide.explain.rendering.model import Row
     from eventide.plan.row_patterns.conditions import BoundDefinition
     from eventide.plan.row_patterns.plan import RowPlan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.explain.model import MATCH, MAX_STATES_SHOWN, MORE, Edge, EdgeKind, Move, State, StateGraph
+from eventide.explain.rendering.model import MATCH, MAX_STATES_SHOWN, MORE, Edge, EdgeKind, Move, State, StateGraph
 from eventide.pattern.row_pattern_printing import quote_variable
 from eventide.plan.row_patterns.automaton import ACCEPT
 

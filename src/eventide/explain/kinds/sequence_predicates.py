@@ -12,7 +12,7 @@ from eventide.plan.sequences.structure import BoundAbsence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from eventide.explain.model import Row
+    from eventide.explain.rendering.model import Row
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.conditions import Compiled
     from eventide.plan.sequences.structure import Occurrence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.explain.model import MATCH, MAX_STATES_SHOWN, Edge, EdgeKind, Move, State, StateGraph
+from eventide.explain.rendering.model import MATCH, MAX_STATES_SHOWN, Edge, EdgeKind, Move, State, StateGraph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

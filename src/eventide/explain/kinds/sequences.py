@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eventide.explain.kinds.sequence_predicates import absence_rows, predicate_names, predicate_rows
 from eventide.explain.kinds.sequence_states import sequence_states
-from eventide.explain.model import Description, Section
+from eventide.explain.rendering.model import Description, Section
 from eventide.pattern import Consumption, Selector, Strategy, Window, WindowUnit
 from eventide.pattern.sequence_printing import quote_name, to_ceql, window_to_ceql
 from eventide.plan.sequences.structure import uses_strategy
@@ -17,7 +17,7 @@ from eventide.plan.totals.results import Best, Groups, describe_leaving, describ
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.explain.model import Row
+    from eventide.explain.rendering.model import Row
     from eventide.plan.plan import Plan
 
 

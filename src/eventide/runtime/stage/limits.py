@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eventide.runtime.options import DEFAULT_MAX_STEPS
+DEFAULT_MAX_STEPS = 100_000_000
+"""Beyond the steps that a usual query needs; some tens of seconds on one core."""
 
 
 @dataclass(frozen=True)

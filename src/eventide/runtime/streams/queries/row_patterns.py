@@ -18,8 +18,8 @@ from eventide.match.row_pattern.borders import closed_borders, open_borders
 from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
 from eventide.plan.schema import CLOCK_COLUMN
 from eventide.runtime.collect.row_lines import RowFiller
-from eventide.runtime.options import DEFAULT_MAX_STEPS
 from eventide.runtime.stage.failures import errors_of_matcher
+from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
 from eventide.runtime.stage.row_encoding import encoded_rows, plain_column
 from eventide.runtime.stage.row_matching import found_in
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_COLUMNS, BucketQuery, Held

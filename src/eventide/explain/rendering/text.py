@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.explain.model import Section
+from eventide.explain.rendering.model import Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eventide.explain.model import Description, Row, StateGraph
+    from eventide.explain.rendering.model import Description, Row, StateGraph
 
 
 def to_text(descriptions: Sequence[Description]) -> str:

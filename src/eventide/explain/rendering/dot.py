@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.explain.diagram import Shape, boxes_of
-from eventide.explain.model import EdgeKind
+from eventide.explain.rendering.diagram import Shape, boxes_of
+from eventide.explain.rendering.model import EdgeKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eventide.explain.model import Description
+    from eventide.explain.rendering.model import Description
 
 _SHAPES = {Shape.STATE: "", Shape.MATCH: "shape=doublecircle, ", Shape.MORE: "shape=plaintext, "}
 _STYLES = {EdgeKind.TAKE: "solid", EdgeKind.SKIP: "dotted", EdgeKind.MATCH: "bold"}

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from eventide.explain.model import MATCH, MORE, EdgeKind, StateGraph
+from eventide.explain.rendering.model import MATCH, MORE, EdgeKind, StateGraph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eventide.explain.model import Description
+    from eventide.explain.rendering.model import Description
 
 
 class Shape(Enum):

@@ -1,15 +1,14 @@
-"""Which driver runs a plan: that of tables, or that of streams."""
+"""Which driver runs a sequence: that of tables, or that of streams."""
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, warn
 from eventide.plan.totals.methods import Growth
+from eventide.runtime.runs.asked import Asked
 from eventide.runtime.spread.distribution import check_way, refuse_unsound
 from eventide.runtime.streams.planning.lateness import bind_lateness
-from eventide.runtime.tables import row_patterns as row_tables
 from eventide.runtime.tables import sequences as tables
 from eventide.runtime.tables.timeouts import TimeoutWork
 from eventide.runtime.tables.together import QueriesWork
@@ -18,19 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eventide.plan.plan import Plan
-    from eventide.plan.row_patterns.plan import RowPlan
-    from eventide.runtime.inputs import EventInput, RowInput
+    from eventide.runtime.inputs import EventInput
     from eventide.runtime.options import RunOptions
     from eventide.runtime.work import Work
-
-
-class Asked(Enum):
-    """What a caller wants to know of the matches of a query."""
-
-    MATCHES = "matches"
-    COUNT = "count"
-    TIMEOUTS = "timeouts"
-    LATE = "late events"
 
 
 def sequence_work(source: EventInput, plan: Plan, options: RunOptions, asked: Asked) -> Work:
@@ -94,19 +83,6 @@ def check_settings(source: EventInput, plan: Plan, options: RunOptions) -> None:
             hint="Leave matcher out.",
         )
     refuse_unsound(plan, options.distribution, options.slices)
-
-
-def row_work(source: RowInput, plan: RowPlan, options: RunOptions, asked: Asked = Asked.MATCHES) -> Work:  # noqa: ARG001
-    """Return the run of a row pattern; SQL counts its rows itself."""
-    source.refuse_nested(plan.keys)
-    for warning in plan.warnings:
-        warn(warning)
-    if not source.streaming:
-        return row_tables.matching(source, plan, options)
-    options.check(streaming=True)
-    from eventide.runtime.streams.spark import host  # noqa: PLC0415 - Spark is optional and slow to import
-
-    return host.matching_rows(source, plan, options)
 
 
 def together(plans: Mapping[str, Plan], source: EventInput, options: RunOptions) -> Work:

@@ -6,14 +6,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
-from eventide.explain.dot import to_dot
-from eventide.explain.mermaid import to_mermaid
-from eventide.explain.text import to_text
+from eventide.explain.rendering.dot import to_dot
+from eventide.explain.rendering.mermaid import to_mermaid
+from eventide.explain.rendering.text import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eventide.explain.model import Description
+    from eventide.explain.rendering.model import Description
 
 
 class ExplainFormat(StrEnum):
@@ -30,7 +30,7 @@ FORMATS = {ExplainFormat.TEXT: to_text, ExplainFormat.MERMAID: to_mermaid, Expla
 def explain(descriptions: Sequence[Description], format: str) -> str:  # noqa: A002 - the word users type
     """Return descriptions of plans as text, or their automata as a mermaid or dot diagram.
 
-    >>> from eventide.explain.model import Description
+    >>> from eventide.explain.rendering.model import Description
     >>> print(explain([Description("query", "SELECT * WHERE A", warnings=("It may be slow.",))], "text"))
     query
       SELECT * WHERE A

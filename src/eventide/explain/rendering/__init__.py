@@ -1,0 +1,1 @@
+"""One description of a plan, rendered as text and as diagrams."""

@@ -1,0 +1,1 @@
+"""Which driver runs a plan, one module for each kind of pattern."""

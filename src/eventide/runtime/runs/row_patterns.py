@@ -1,0 +1,28 @@
+"""Which driver runs a row pattern: that of tables, or that of streams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eventide.errors import warn
+from eventide.runtime.runs.asked import Asked
+from eventide.runtime.tables import row_patterns as tables
+
+if TYPE_CHECKING:
+    from eventide.plan.row_patterns.plan import RowPlan
+    from eventide.runtime.inputs import RowInput
+    from eventide.runtime.options import RunOptions
+    from eventide.runtime.work import Work
+
+
+def row_work(source: RowInput, plan: RowPlan, options: RunOptions, asked: Asked = Asked.MATCHES) -> Work:  # noqa: ARG001
+    """Return the run of a row pattern; SQL counts its rows itself."""
+    source.refuse_nested(plan.keys)
+    for warning in plan.warnings:
+        warn(warning)
+    if not source.streaming:
+        return tables.matching(source, plan, options)
+    options.check(streaming=True)
+    from eventide.runtime.streams.spark import host  # noqa: PLC0415 - Spark is optional and slow to import
+
+    return host.matching_rows(source, plan, options)
