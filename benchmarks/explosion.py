@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.report import Figure
-from eventide.runtime.stage.parts import Asked
+from eventide.runtime.stage.parts import Detail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,7 +132,7 @@ def measured(point: Point) -> dict[str, float]:
 class ListedMatches:
     """A collector that is handed every match and writes no row of it."""
 
-    asked = Asked.MATCHES
+    detail = Detail.MATCHES
 
     def __init__(self, plan: Any, layout: Any, labelling: Any, prepared: pa.Schema) -> None:
         self._clock = layout.clock

@@ -14,7 +14,7 @@ from eventide.match.totals.paths import Ranked
 from eventide.plan.totals.results import Best
 from eventide.runtime.collect.matches import stage_schema
 from eventide.runtime.collect.ranking import RankedRows, kept_events
-from eventide.runtime.stage.parts import Asked, TableCollector
+from eventide.runtime.stage.parts import Detail, TableCollector
 from eventide.runtime.stage.propagation import WholeKeys
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class BestRows(TableCollector):
     """Rows of matches with their scores; among them all that can be in the result."""
 
-    asked = Asked.TOTALS
+    detail = Detail.TOTALS
     schema = staticmethod(stage_schema)
 
     def __init__(self, plan: Plan, layout: Layout, labelling: Labelling, prepared: pa.Schema) -> None:  # noqa: ARG002

@@ -10,7 +10,7 @@ import pyarrow as pa
 from eventide.errors import BindError
 from eventide.runtime.collect.group_values import as_digits, as_double
 from eventide.runtime.stage.encoding import numbers_of
-from eventide.runtime.stage.parts import Asked, TableCollector
+from eventide.runtime.stage.parts import Detail, TableCollector
 from eventide.runtime.stage.propagation import KeyCounts, WholeKeys
 from eventide.runtime.stage.shown_keys import SHOWN, ShownKeys
 
@@ -30,7 +30,7 @@ APPROXIMATE = "matches_approx"
 class CountRows(TableCollector):
     """One row for each PARTITION BY key: the exact digits, and a double."""
 
-    asked = Asked.COUNTS
+    detail = Detail.COUNTS
 
     def __init__(self, plan: Plan, layout: Layout, labelling: Labelling | None, prepared: pa.Schema) -> None:  # noqa: ARG002
         self._shown = ShownKeys(plan, layout)

@@ -11,7 +11,7 @@ from eventide.pattern import GroupUnit
 from eventide.plan.totals.results import Groups
 from eventide.runtime.collect.group_schema import group_schema
 from eventide.runtime.collect.group_totals import GroupTotals
-from eventide.runtime.stage.parts import Asked, TableCollector
+from eventide.runtime.stage.parts import Detail, TableCollector
 from eventide.runtime.stage.shown_keys import SHOWN, ShownKeys
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ PLACE = "__et_place"
 class GroupRows(TableCollector):
     """One row of aggregates for each group."""
 
-    asked = Asked.TOTALS
+    detail = Detail.TOTALS
     schema = staticmethod(group_schema)
 
     def __init__(self, plan: Plan, layout: Layout, labelling: Labelling, prepared: pa.Schema) -> None:

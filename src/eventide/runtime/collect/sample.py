@@ -18,7 +18,7 @@ from eventide.match.totals.paths import Numbered
 from eventide.plan.totals.results import Drawn
 from eventide.runtime.collect.matches import stage_schema
 from eventide.runtime.collect.ranking import RankedRows, kept_events
-from eventide.runtime.stage.parts import Asked, TableCollector
+from eventide.runtime.stage.parts import Detail, TableCollector
 from eventide.runtime.stage.propagation import WholeKeys
 from eventide.runtime.stage.shown_keys import SHOWN, ShownKeys
 
@@ -46,7 +46,7 @@ def with_seed(plan: Plan) -> Plan:
 class SampleRows(TableCollector):
     """Rows of matches with random ranks; among them all that can be in the result."""
 
-    asked = Asked.TOTALS
+    detail = Detail.TOTALS
     schema = staticmethod(stage_schema)
 
     def __init__(self, plan: Plan, layout: Layout, labelling: Labelling, prepared: pa.Schema) -> None:  # noqa: ARG002

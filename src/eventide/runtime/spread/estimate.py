@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from eventide.runtime.collect.counts import CountRows
 from eventide.runtime.collect.group_values import as_double
-from eventide.runtime.stage.parts import Asked, TableCollector
+from eventide.runtime.stage.parts import Detail, TableCollector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,7 +65,7 @@ class Estimate:
 class EstimateRow(TableCollector):
     """The estimate of a task as one row: the paths of each key are counted, whatever conditions there are."""
 
-    asked = Asked.BOUNDS
+    detail = Detail.BOUNDS
 
     def __init__(self, plan: Plan, layout: Layout, labelling: Labelling | None, prepared: pa.Schema) -> None:
         self._counted = CountRows(plan, layout, labelling, prepared)

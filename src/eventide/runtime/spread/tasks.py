@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from eventide.errors import warn
 from eventide.plan.matchers.slices import enumerated_plan, why_not_sliced
+from eventide.plan.plan import Plan
 from eventide.runtime.collect.choice import stage_for
 from eventide.runtime.prepare.sequences import CLOCK, finish_of, layout_of, preparation_of
 from eventide.runtime.relational.spark import SparkAdapter
@@ -16,18 +18,19 @@ from eventide.runtime.relational.spark_types import spark_schema
 from eventide.runtime.spread.distribution import AUTO, PLAIN, SHUFFLED_SLICES, SLICES, distribute
 from eventide.runtime.spread.estimate import Estimate, EstimateRow
 from eventide.runtime.spread.packing import MOST_BYTES
-from eventide.runtime.spread.slices import SLICE, by_slice
-from eventide.runtime.spread.spark import refined_elsewhere, sliced
+from eventide.runtime.spread.refining import SENT, WORKER, finding, judging
+from eventide.runtime.spread.slices import PACKED, SLICE, by_slice, packing, slicing
 from eventide.runtime.stage.limits import StageLimits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql import types as st
 
-    from eventide.plan.plan import Plan
     from eventide.runtime.inputs import EventInput
     from eventide.runtime.options import RunOptions
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.spread.distribution import Distribution
+    from eventide.runtime.stage.assembly import TableStage
 
 SLAB = "__et_slab"
 HOME = "__et_home"
@@ -57,7 +60,7 @@ class TaskWork:
         distribution = self._distribution
         stage = stage_for(self._plan, self._layout, self._engine.schema(prepared), StageLimits(self._max_matches))
         if distribution.strategy is not None or distribution.broadcast:
-            found_by = sliced if distribution.strategy is None else refined_elsewhere
+            found_by = _sliced if distribution.strategy is None else _refined
             return found_by(prepared, stage, distribution, spark_schema(stage.schema, prepared.schema))
         run = stage.run if distribution.slices == 1 else by_slice(stage, distribution.slices)
         found: DataFrame = self._engine.through(prepared, run, stage.schema)
@@ -71,6 +74,23 @@ class TaskWork:
     def explained(self) -> str:
         """Return how the events are distributed, and Spark's own plan."""
         return f"distribution: {self._distribution}\n{self._engine.explained(self.finish(self.match(self.prepare())))}"
+
+
+def _sliced(prepared: DataFrame, stage: TableStage, distribution: Distribution, schema: st.StructType) -> DataFrame:
+    """Return the matches of events that one partition holds in order, each task enumerating a slice."""
+    number = distribution.slices
+    packed = prepared.mapInArrow(packing(stage, number, adaptive=distribution.adaptive), from_arrow_schema(PACKED))
+    tasks = prepared.sparkSession.range(0, number, 1, number).select(sf.col("id").cast("int").alias(SLICE))
+    return tasks.crossJoin(sf.broadcast(packed)).mapInArrow(slicing(stage), schema)
+
+
+def _refined(prepared: DataFrame, stage: TableStage, distribution: Distribution, schema: st.StructType) -> DataFrame:
+    """Return the matches of events that one partition holds in order, judged by several tasks."""
+    assert distribution.strategy is not None and isinstance(stage.plan, Plan)
+    run = finding(stage.plan, stage.layout, distribution.strategy, distribution.slices)
+    sent = prepared.mapInArrow(run, from_arrow_schema(SENT))
+    spread = sent.repartitionById(distribution.slices, WORKER).sortWithinPartitions(WORKER, "number")
+    return spread.mapInArrow(judging(stage.plan, stage.layout, stage.limits.max_matches), schema)
 
 
 def distribution_of(source: EventInput, plan: Plan, options: RunOptions) -> Distribution:

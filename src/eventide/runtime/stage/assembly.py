@@ -20,7 +20,7 @@ from eventide.runtime.stage.failures import errors_of_matcher
 from eventide.runtime.stage.gathering import Cuts
 from eventide.runtime.stage.keys import InterleavedKeys, SortedKeys
 from eventide.runtime.stage.limits import StageLimits
-from eventide.runtime.stage.parts import Asked
+from eventide.runtime.stage.parts import Detail
 from eventide.runtime.stage.propagation import PathCounter, Propagation, make_aggregator
 from eventide.runtime.stage.row_encoding import RowEncoder
 from eventide.runtime.stage.row_matching import WholePartitions
@@ -68,12 +68,12 @@ class TableStage:
         return stage.run(self.cuts.whole_keys(batches, self.layout.keys))
 
     def _run_events(self, plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        whole_keys = _takes_whole_keys(plan, self.collector.asked)
+        whole_keys = _takes_whole_keys(plan, self.collector.detail)
         tables = self.cuts.whole_keys(batches, self.layout.keys) if whole_keys else self.cuts.chunks(batches)
         if plan.choice.fallback is not None and not whole_keys:
             plan, tables = _settled(plan, self.layout, tables)
         keys = table_keys(plan, self.layout)
-        advance, labelling = _advance_of(plan, self.collector.asked, self.limits)
+        advance, labelling = _advance_of(plan, self.collector.detail, self.limits)
         collect = self.collector(plan, self.layout, labelling, self.prepared)
         return Stage(keys, EventEncoder(plan, self.layout, keys), advance, collect).run(tables)
 
@@ -99,15 +99,15 @@ def _settled(plan: Plan, layout: Layout, tables: Iterator[pa.Table]) -> tuple[Pl
     return plan, chain([first], tables)
 
 
-def _takes_whole_keys(plan: Plan, asked: Asked) -> bool:
-    return asked is Asked.BOUNDS or (asked is not Asked.MATCHES and plan.totals_method.growth is not Growth.ENUMERATION)
+def _takes_whole_keys(plan: Plan, detail: Detail) -> bool:
+    return detail is Detail.BOUNDS or (detail is not Detail.MATCHES and plan.totals_method.growth is not Growth.ENUMERATION)
 
 
-def _advance_of(plan: Plan, asked: Asked, limits: StageLimits) -> tuple[Advance[EventBatch], Labelling | None]:
+def _advance_of(plan: Plan, detail: Detail, limits: StageLimits) -> tuple[Advance[EventBatch], Labelling | None]:
     """Return what advances, and the labelling that explains its labels."""
-    if not _takes_whole_keys(plan, asked):
+    if not _takes_whole_keys(plan, detail):
         return make_matcher(plan, limits)
-    if asked is Asked.BOUNDS or (asked is Asked.COUNTS and plan.totals_method.growth is Growth.LINEAR):
+    if detail is Detail.BOUNDS or (detail is Detail.COUNTS and plan.totals_method.growth is Growth.LINEAR):
         return PathCounter(plan), None
     aggregator, labelling = make_aggregator(plan)
     return Propagation(aggregator), labelling

@@ -60,8 +60,8 @@ class OnWholeKeys:
         yield from ()
 
 
-class Asked(Enum):
-    """What a collector is to be handed."""
+class Detail(Enum):
+    """In how much detail a collector is told of the matches."""
 
     MATCHES = "all matches one by one"
     TOTALS = "whole keys where totals can be propagated over them, else all matches"
@@ -72,7 +72,7 @@ class Asked(Enum):
 class Collector(ABC):
     """Turns what was found into rows."""
 
-    asked = Asked.MATCHES
+    detail = Detail.MATCHES
 
     @abstractmethod
     def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:
