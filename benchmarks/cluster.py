@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 import eventide as et
+from benchmarks.preparing import prepared_events
 from benchmarks.report import Figure, show
-from eventide.plan.planning import make_plan
-from eventide.runtime.prepare.sequences import layout_of
 from eventide.runtime.spread.balance import Balance
 from eventide.runtime.spread.refining import match_shares, maximal_shares
 
@@ -173,11 +172,7 @@ def waiting() -> list[Figure]:
     figures = []
     for name, matches in (("Q1", 36), ("Q2", 31), ("Q3", 49)):
         given = et.events(stream(name, matches, ids=1), time="ts", type="kind")
-        source = given.source.with_streams({"stream": (given.source, given.schema)})
-        plan = make_plan(et.query(f"SELECT * WHERE {PATTERNS[name]}").model, {"stream": given.schema}, source.describe)
-        layout = layout_of(plan)
-        with source._connect() as connection:  # noqa: SLF001 - the tasks' own input, without Spark around it
-            table = connection.sql(source._prepared(plan)).to_arrow_table()  # noqa: SLF001
+        plan, layout, table = prepared_events(f"SELECT * WHERE {PATTERNS[name]}", given)
         alone = sum(len(share["row"]) for _, share in match_shares(plan, layout, table, "round_robin", 1)) * WAIT
         figures.append(Figure(f"simulated waits, {name}, {matches} results, one task", alone, "s of waiting"))
         for way in REFINED:

@@ -5,7 +5,7 @@ windows counted in events of a key. Every point runs in a process of its own, wh
 explodes is reported as cut (0 events/s). All matches are enumerated and counted; none is written as a row. What the planner
 takes stands beside them.
 """
-# ruff: noqa: ARG002, ARG004, SLF001 - latency is measured behind the reading of tables, and a collector keeps to its protocol
+# ruff: noqa: ARG002, ARG004 - a collector keeps to its protocol
 
 from __future__ import annotations
 
@@ -14,18 +14,26 @@ import resource
 import subprocess
 import sys
 import time
-import warnings
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+import eventide as et
+from benchmarks.preparing import prepared_events
 from benchmarks.report import Figure
-from eventide.runtime.stage.parts import Detail
+from eventide.match.protocol import EventBatch
+from eventide.runtime.collect.choice import stage_for
+from eventide.runtime.stage.assembly import encoded_table, make_matcher
+from eventide.runtime.stage.limits import StageLimits
+from eventide.runtime.stage.parts import TableCollector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from eventide.plan.plan import Plan
+    from eventide.runtime.prepare.sequences import Layout
 
 MATCHERS = ("recompute", "automaton", "runs", "baseline", "planner")
 SECONDS = 20.0
@@ -113,14 +121,9 @@ def measured(point: Point) -> dict[str, float]:
     else:
 
         def run(rows: pa.Table) -> int:
-            from eventide.runtime.collect.choice import stage_for
-            from eventide.runtime.prepare.sequences import layout_of
-
-            source, plan = planned(point, rows)
-            with source._connect() as connection:
-                reader = connection.sql(source._prepared(plan)).to_arrow_reader()
-                stage = stage_for(plan, layout_of(plan), reader.schema, collector=ListedMatches)
-                return sum(batch["matches"][0].as_py() for batch in stage.run(reader))
+            plan, layout, prepared = prepared_for(point, rows)
+            stage = stage_for(plan, layout, prepared.schema, collector=ListedMatches)
+            return sum(batch["matches"][0].as_py() for batch in stage.run(iter(prepared.to_batches())))
 
     run(table.slice(0, 50))
     started = time.perf_counter()
@@ -129,10 +132,8 @@ def measured(point: Point) -> dict[str, float]:
     return {"seconds": seconds, "matches": matches, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
-class ListedMatches:
+class ListedMatches(TableCollector):
     """A collector that is handed every match and writes no row of it."""
-
-    detail = Detail.MATCHES
 
     def __init__(self, plan: Any, layout: Any, labelling: Any, prepared: pa.Schema) -> None:
         self._clock = layout.clock
@@ -153,28 +154,17 @@ class ListedMatches:
         yield pa.RecordBatch.from_pydict({"matches": [self._matches]})
 
 
-def planned(point: Point, table: pa.Table) -> tuple[Any, Any]:
-    """Return the source of events and the plan that is measured."""
-    import eventide as et
-
+def prepared_for(point: Point, table: pa.Table) -> tuple[Plan, Layout, pa.Table]:
+    """Return the plan that is measured, and its prepared events."""
     forced = None if point.matcher == "planner" else point.matcher
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", et.EventideWarning)
-        events = et.events(table, time="ts", type="kind")
-        source, plan = et.query(QUERIES[point.query].format(point.window))._plan(events, {}, forced)
-    return source, plan
+    events = et.events(table, time="ts", type="kind")
+    return prepared_events(QUERIES[point.query].format(point.window), events, forced)
 
 
 def latency(point: Point) -> float:
     """Return the mean microseconds from an event's arrival to its matches, one event a batch, windows filled before."""
-    from eventide.match.protocol import EventBatch
-    from eventide.runtime.prepare.sequences import layout_of
-    from eventide.runtime.stage.assembly import encoded_table, make_matcher
-    from eventide.runtime.stage.limits import StageLimits
-
-    source, plan = planned(point, events_of(point))
-    with source._connect() as connection:
-        batch = encoded_table(plan, layout_of(plan), connection.sql(source._prepared(plan)).to_arrow_table())
+    plan, layout, prepared = prepared_for(point, events_of(point))
+    batch = encoded_table(plan, layout, prepared)
     matcher, _ = make_matcher(plan, StageLimits())
     size = min(len(batch), 40 * point.window + LATENCY_EVENTS)
 

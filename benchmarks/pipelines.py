@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 
 import eventide as et
 from benchmarks.report import Figure
+from eventide import pipeline
 from eventide.datasets import abc
-from eventide.plan.planning import make_plan
-from eventide.runtime.spread.distribution import distribute
+from eventide.runtime.options import RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,9 +62,9 @@ def pipelines(events: int = 5_000_000, keys: int = 10_000) -> list[Figure]:
 
         def run_floor() -> None:
             given = et.events(spark.read.parquet(str(source)), time="ts", type="kind", tie_break="seq")
-            merged = given.source.with_streams({"stream": (given.source, given.schema)})
-            plan = make_plan(query.model, {"stream": given.schema}, merged.describe)
-            _, prepared = merged.prepared(plan, distribute(plan, None, 1))
+            read = query.input_of(given, {})
+            plan = pipeline.plan(query.model, read, RunOptions())
+            prepared = pipeline.work_of(plan, read, RunOptions()).prepare()
             prepared.mapInArrow(lambda batches: batches, prepared.schema).write.mode("overwrite").parquet(str(folder / "floor"))
 
         def run_local() -> None:

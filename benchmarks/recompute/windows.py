@@ -4,7 +4,7 @@ Two values of an event differ by a little noise, and conditions ask for an event
 half of the events fit each comparison, few fit both. The noise is such that some `fit` events of a step fit an event in a window.
 Processor time of the matcher alone; every point runs in a process of its own, which is stopped after a time limit.
 """
-# ruff: noqa: SLF001 - the matcher is measured without reading and writing tables
+
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import json
 import subprocess
 import sys
 import time
-import warnings
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -59,8 +58,8 @@ def events_of(point: Point) -> pa.Table:
 def measured(point: Point) -> dict[str, float]:
     """Run a point in this process."""
     import eventide as et
+    from benchmarks.preparing import prepared_events
     from eventide.match.recompute.bit_rows import row_trees
-    from eventide.runtime.prepare.sequences import layout_of
     from eventide.runtime.stage.assembly import encoded_table, make_matcher
     from eventide.runtime.stage.limits import StageLimits
 
@@ -69,13 +68,10 @@ def measured(point: Point) -> dict[str, float]:
     text = f"SELECT * WHERE {QUERIES[point.query][1]} WITHIN {point.window} events"
 
     def run(table: pa.Table) -> tuple[float, int]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", et.EventideWarning)
-            forced = "automaton" if point.way == "automaton" else "recompute"
-            source, plan = et.query(text)._plan(et.events(table, time="ts", type="kind"), {}, forced)
+        forced = "automaton" if point.way == "automaton" else "recompute"
+        plan, layout, prepared = prepared_events(text, et.events(table, time="ts", type="kind"), forced)
         matcher, _ = make_matcher(plan, StageLimits())
-        with source._connect() as connection:
-            batch = encoded_table(plan, layout_of(plan), connection.sql(source._prepared(plan)).to_arrow_table())
+        batch = encoded_table(plan, layout, prepared)
         started, matches = time.process_time(), 0
         for found in matcher.advance(batch):
             matches += len(found.start)
