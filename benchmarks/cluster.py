@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 import eventide as et
-from benchmarks.preparing import prepared_events
+from benchmarks.preparing import planned, prepared
 from benchmarks.report import Figure, show
+from eventide.runtime.prepare.sequences import layout_of
 from eventide.runtime.spread.balance import Balance
 from eventide.runtime.spread.refining import match_shares, maximal_shares
 
@@ -172,7 +173,9 @@ def waiting() -> list[Figure]:
     figures = []
     for name, matches in (("Q1", 36), ("Q2", 31), ("Q3", 49)):
         given = et.events(stream(name, matches, ids=1), time="ts", type="kind")
-        plan, layout, table = prepared_events(f"SELECT * WHERE {PATTERNS[name]}", given)
+        source, plan = planned(f"SELECT * WHERE {PATTERNS[name]}", given)
+        layout = layout_of(plan)
+        table = prepared(source, plan)
         alone = sum(len(share["row"]) for _, share in match_shares(plan, layout, table, "round_robin", 1)) * WAIT
         figures.append(Figure(f"simulated waits, {name}, {matches} results, one task", alone, "s of waiting"))
         for way in REFINED:

@@ -5,7 +5,7 @@ windows counted in events of a key. Every point runs in a process of its own, wh
 explodes is reported as cut (0 events/s). All matches are enumerated and counted; none is written as a row. What the planner
 takes stands beside them.
 """
-# ruff: noqa: ARG002, ARG004 - a collector keeps to its protocol
+# ruff: noqa: ARG002, ARG004 - latency is measured behind the reading of tables, and a collector keeps to its protocol
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-import eventide as et
-from benchmarks.preparing import prepared_events
+from benchmarks.preparing import planned, prepared
 from benchmarks.report import Figure
 from eventide.match.protocol import EventBatch
-from eventide.runtime.collect.choice import stage_for
 from eventide.runtime.stage.assembly import encoded_table, make_matcher
 from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.stage.parts import TableCollector
@@ -32,8 +30,6 @@ from eventide.runtime.stage.parts import TableCollector
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.plan.plan import Plan
-    from eventide.runtime.prepare.sequences import Layout
 
 MATCHERS = ("recompute", "automaton", "runs", "baseline", "planner")
 SECONDS = 20.0
@@ -121,9 +117,13 @@ def measured(point: Point) -> dict[str, float]:
     else:
 
         def run(rows: pa.Table) -> int:
-            plan, layout, prepared = prepared_for(point, rows)
-            stage = stage_for(plan, layout, prepared.schema, collector=ListedMatches)
-            return sum(batch["matches"][0].as_py() for batch in stage.run(iter(prepared.to_batches())))
+            from eventide.runtime.collect.choice import stage_for
+            from eventide.runtime.prepare.sequences import layout_of
+
+            source, plan = plan_of(point, rows)
+            events = prepared(source, plan)
+            stage = stage_for(plan, layout_of(plan), events.schema, collector=ListedMatches)
+            return sum(batch["matches"][0].as_py() for batch in stage.run(iter(events.to_batches())))
 
     run(table.slice(0, 50))
     started = time.perf_counter()
@@ -154,17 +154,21 @@ class ListedMatches(TableCollector):
         yield pa.RecordBatch.from_pydict({"matches": [self._matches]})
 
 
-def prepared_for(point: Point, table: pa.Table) -> tuple[Plan, Layout, pa.Table]:
-    """Return the plan that is measured, and its prepared events."""
+def plan_of(point: Point, table: pa.Table) -> tuple[Any, Any]:
+    """Return the input and the plan that is measured."""
+    import eventide as et
+
     forced = None if point.matcher == "planner" else point.matcher
-    events = et.events(table, time="ts", type="kind")
-    return prepared_events(QUERIES[point.query].format(point.window), events, forced)
+    return planned(QUERIES[point.query].format(point.window), et.events(table, time="ts", type="kind"), forced)
 
 
 def latency(point: Point) -> float:
     """Return the mean microseconds from an event's arrival to its matches, one event a batch, windows filled before."""
-    plan, layout, prepared = prepared_for(point, events_of(point))
-    batch = encoded_table(plan, layout, prepared)
+    from eventide.match.protocol import EventBatch
+    from eventide.runtime.prepare.sequences import layout_of
+
+    source, plan = plan_of(point, events_of(point))
+    batch = encoded_table(plan, layout_of(plan), prepared(source, plan))
     matcher, _ = make_matcher(plan, StageLimits())
     size = min(len(batch), 40 * point.window + LATENCY_EVENTS)
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 import eventide as et
+from benchmarks.preparing import planned, prepared
 from benchmarks.report import Figure
-from eventide import pipeline
 from eventide.datasets import abc
-from eventide.runtime.options import RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,10 +61,8 @@ def pipelines(events: int = 5_000_000, keys: int = 10_000) -> list[Figure]:
 
         def run_floor() -> None:
             given = et.events(spark.read.parquet(str(source)), time="ts", type="kind", tie_break="seq")
-            read = query.input_of(given, {})
-            plan = pipeline.plan(query.model, read, RunOptions())
-            prepared = pipeline.work_of(plan, read, RunOptions()).prepare()
-            prepared.mapInArrow(lambda batches: batches, prepared.schema).write.mode("overwrite").parquet(str(folder / "floor"))
+            narrow = prepared(*planned(QUERY, given))
+            narrow.mapInArrow(lambda batches: batches, narrow.schema).write.mode("overwrite").parquet(str(folder / "floor"))
 
         def run_local() -> None:
             given = et.events(pq.read_table(source), time="ts", type="kind", tie_break="seq")

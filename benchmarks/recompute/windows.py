@@ -58,7 +58,7 @@ def events_of(point: Point) -> pa.Table:
 def measured(point: Point) -> dict[str, float]:
     """Run a point in this process."""
     import eventide as et
-    from benchmarks.preparing import prepared_events
+    from benchmarks.preparing import planned, prepared
     from eventide.match.recompute.bit_rows import row_trees
     from eventide.runtime.stage.assembly import encoded_table, make_matcher
     from eventide.runtime.stage.limits import StageLimits
@@ -69,9 +69,9 @@ def measured(point: Point) -> dict[str, float]:
 
     def run(table: pa.Table) -> tuple[float, int]:
         forced = "automaton" if point.way == "automaton" else "recompute"
-        plan, layout, prepared = prepared_events(text, et.events(table, time="ts", type="kind"), forced)
+        source, plan = planned(text, et.events(table, time="ts", type="kind"), forced)
         matcher, _ = make_matcher(plan, StageLimits())
-        batch = encoded_table(plan, layout, prepared)
+        batch = encoded_table(plan, layout_of(plan), prepared(source, plan))
         started, matches = time.process_time(), 0
         for found in matcher.advance(batch):
             matches += len(found.start)
