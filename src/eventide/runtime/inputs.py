@@ -61,7 +61,9 @@ class EventInput:
     def of(cls, given: Mapping[str, tuple[Adapter, Relation, StreamSchema]], query: Query) -> EventInput:
         """Return the streams that a query reads of those given, which must be of one engine."""
         wanted = [name.text for name in query.streams]
-        chosen = {name: given[name] for name in wanted if name in given} if len(given) > 1 and wanted else dict(given)
+        # One stream needs no name; where one is missing, binding says so and names those that there are.
+        named = len(given) > 1 and bool(wanted) and given.keys() >= set(wanted)
+        chosen = {name: given[name] for name in wanted} if named else given
         engines = [engine for engine, _, _ in given.values()]
         if len({type(engine) for engine in engines}) > 1:
             raise BindError(
@@ -69,7 +71,7 @@ class EventInput:
                 "Some streams are Spark DataFrames and some are Arrow data.",
                 hint="Give all streams in one form, for example spark.createDataFrame(table.to_pandas()).",
             )
-        read = {name: (schema, relation) for name, (_, relation, schema) in (chosen or given).items()}
+        read = {name: (schema, relation) for name, (_, relation, schema) in chosen.items()}
         if len({engines[0].is_stream(relation) for _, relation in read.values()}) > 1:
             raise BindError(
                 "MIXED_STREAMS",
