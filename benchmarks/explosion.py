@@ -23,7 +23,8 @@ import pyarrow as pa
 from benchmarks.preparing import planned, prepared
 from benchmarks.report import Figure
 from eventide.match.protocol import EventBatch
-from eventide.runtime.stage.assembly import encoded_table, make_matcher
+from eventide.plan.matchers.registry import make_matcher
+from eventide.runtime.stage.assembly import encoded_table
 from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.stage.parts import TableCollector
 

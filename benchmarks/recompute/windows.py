@@ -60,8 +60,9 @@ def measured(point: Point) -> dict[str, float]:
     import eventide as et
     from benchmarks.preparing import planned, prepared
     from eventide.match.recompute.bit_rows import row_trees
+    from eventide.plan.matchers.registry import make_matcher
     from eventide.runtime.prepare.sequences import layout_of
-    from eventide.runtime.stage.assembly import encoded_table, make_matcher
+    from eventide.runtime.stage.assembly import encoded_table
     from eventide.runtime.stage.limits import StageLimits
 
     if point.way == "scan":

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 import eventide as et
 from eventide import pipeline
-from eventide.plan.matchers.slices import enumerated_plan
+from eventide.plan.matchers.registry import enumerated_plan
 from eventide.runtime.collect.choice import stage_for
 from eventide.runtime.options import RunOptions
 from eventide.runtime.prepare.sequences import finish_of, layout_of, preparation_of

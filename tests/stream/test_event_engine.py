@@ -13,7 +13,7 @@ from differential.queries import Trial, make_trial
 from differential.streams import Row, in_time_order
 from eventide.errors import BindError
 from eventide.pattern import WindowUnit
-from eventide.plan.plan import RECOMPUTE, RUNS, SHARED_DAG
+from eventide.plan.matchers.protocol import DAG, RECOMPUTE, RUNS
 from eventide.runtime.streams.output import CORRECTNESS
 from eventide.runtime.streams.planning.jobs import StreamOptions, reorder_reason
 from seeds import seeds
@@ -48,7 +48,7 @@ def stream_of(rng: Random, trial: Trial, output: str, bound: int) -> Run:
     unit = 1_000_000 if trial.timestamps else 1
     options = StreamOptions(bound * unit, output, rng.choice((1, 2, 3)))
     # Half of the runs put the events in order first, whatever the planner would do.
-    force = None if rng.random() < 0.5 else rng.choice((RUNS, RECOMPUTE, SHARED_DAG))
+    force = None if rng.random() < 0.5 else rng.choice((RUNS, RECOMPUTE, DAG))
     events = events_of(trial, [], lambda table: table)
     try:
         return Run({"q": et.query(trial.query)}, events, options, force=force)

@@ -16,8 +16,8 @@ from differential.checking import Expected, Way, described, events_of, make_even
 from differential.queries import Trial, make_trial
 from eventide import pipeline
 from eventide.errors import BindError, DataError
+from eventide.plan.matchers.protocol import DAG
 from eventide.plan.matchers.slices import why_not_sliced
-from eventide.plan.plan import SHARED_DAG
 from eventide.runtime.options import RunOptions
 from eventide.runtime.prepare.sequences import CLOCK
 from eventide.runtime.relational.dialect import DuckDialect
@@ -53,7 +53,7 @@ def totals(run: Run) -> dict[str, int]:
 def stream_of(trial: Trial, options: StreamOptions) -> Run | None:
     """Return a run of a trial, or None where its matches cannot be found in slices or are never certain."""
     try:
-        run = Run({"q": et.query(trial.query)}, events_of(trial, [], lambda table: table), options, force=SHARED_DAG)
+        run = Run({"q": et.query(trial.query)}, events_of(trial, [], lambda table: table), options, force=DAG)
     except BindError as refusal:
         assert refusal.condition in {"LIMIT_UNDECIDED", "ORDER_WITHOUT_TIME", "MATCHER_NOT_SOUND"}  # noqa: PT017
         return None
@@ -110,15 +110,15 @@ def test_slices_of_many_more_streams_agree_with_the_oracle(seed: int) -> None:
 def test_stories_end_with_the_same_matches_in_slices() -> None:
     told = 0
     for story in read_stories():
-        final = Story(story.name, {**story.settings, "output": "final", "matcher": SHARED_DAG}, story.steps)
+        final = Story(story.name, {**story.settings, "output": "final", "matcher": DAG}, story.steps)
         whole = begin(final)
         if why_not_sliced(whole.plans["q"]) is not None:
             continue
         options = StreamOptions(int(story.settings["lateness"]), buckets=2, slices=3)
-        sliced = Run(whole.queries, whole.events, options, force=SHARED_DAG)
+        sliced = Run(whole.queries, whole.events, options, force=DAG)
         for step in story.steps:
             if step.words == ["crash"]:
-                sliced = resumed(sliced, Run(whole.queries, whole.events, options, force=SHARED_DAG))
+                sliced = resumed(sliced, Run(whole.queries, whole.events, options, force=DAG))
                 continue
             lines = [
                 sorted(shown(run, run.advance_clock() if step.words == ["end"] else run.feed({"stream": story_events(step.words)})))

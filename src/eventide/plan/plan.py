@@ -17,31 +17,15 @@ from eventide.plan.totals.results import Best, Groups
 if TYPE_CHECKING:
     from eventide.plan.sequences.output import OutputPlan
 
-SHARED_DAG = "automaton"
-RUNS = "runs"
-RECOMPUTE = "recompute"
-"""Holds events instead of partial matches and searches whenever a match can end."""
-
-
 @dataclass(frozen=True)
 class MatcherChoice:
-    """The chosen matcher of ordered events; `disorder` says whether the one of disordered events was asked for or ruled out."""
+    """The matcher that takes the events in order, and why; `forced` is the one that the user asked for."""
 
     matcher: str
     reason: str
-    disorder: bool | None = None
-    fallback: str | None = None
-    """The matcher that a run over a table takes instead where it finds small windows."""
-
-    @property
-    def forward(self) -> bool:
-        """Whether conditions are judged as events arrive."""
-        return self.matcher == RUNS
-
-    @property
-    def recomputes(self) -> bool:
-        """Whether events are held instead of partial matches."""
-        return self.matcher == RECOMPUTE
+    forced: str | None = None
+    forward: bool = False
+    """Whether a match grows from its first event on, so that conditions are judged as events arrive."""
 
 
 @dataclass(frozen=True, kw_only=True)

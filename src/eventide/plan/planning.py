@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.plan.compiled import compile_query
-from eventide.plan.matchers.choice import choose_matcher
+from eventide.plan.matchers.registry import choose_matcher
 from eventide.plan.plan import plan_of
 from eventide.plan.rewrite import RULES, rewrite
 from eventide.plan.sequences.bound_query import bind_query
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from eventide.pattern import Query
+    from eventide.plan.matchers.sample import Sample
     from eventide.plan.plan import Plan
     from eventide.plan.rewrite import Rule
     from eventide.plan.schema import KindsOf, StreamSchema
@@ -34,7 +35,7 @@ def make_plan(
     return choose(rewritten, matcher)
 
 
-def choose(bound: BoundQuery, matcher: str | None = None) -> Plan:
-    """Compile a bound query and choose its matcher; a forced one is refused where it would be wrong."""
+def choose(bound: BoundQuery, matcher: str | None = None, sample: Sample | None = None) -> Plan:
+    """Compile a bound query and choose the cheapest matcher for it; a forced one is refused where it would be wrong."""
     compiled = compile_query(bound)
-    return plan_of(compiled, choose_matcher(compiled, matcher))
+    return plan_of(compiled, choose_matcher(compiled, matcher, sample))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eventide.explain.kinds.sequence_states import shown_variable
 from eventide.pattern.sequence_printing import quote_name
-from eventide.plan.matchers.recompute import condition_kinds
+from eventide.plan.matchers.registry import describe_matcher
 from eventide.plan.sequences.structure import BoundAbsence
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ def predicate_rows(plan: Plan, names: list[str]) -> Iterator[Row]:
     """Yield each condition with its bit, its class and the variables that use it."""
     for bit, name in enumerate(names):
         yield (f"bit {bit}", "local", name, _used_by(_user(member) for member in _members(plan, bit)))
-    uses = condition_kinds(plan) if plan.choice.recomputes else ("",) * len(plan.conditions)
-    for condition, use in zip(plan.conditions, uses, strict=True):
+    for condition, use in zip(plan.conditions, describe_matcher(plan).conditions, strict=True):
         yield ("no bit", f"correlated({use})" if use else "correlated", condition.source, _used_by(_variables(condition)))
     for condition in (condition for group in plan.absence_conditions for condition in group):
         yield ("no bit", "correlated", condition.source, _used_by(("NOT", *_variables(condition))))

@@ -1,16 +1,21 @@
-"""Which queries the disorder-native operator can run, and how it is made for them."""
+"""The disorder-native operator: sequences of single events, taken as they arrive."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from eventide.errors import BindError
 from eventide.match.disorder.matcher import DisorderMatcher
 from eventide.match.disorder.settings import DisorderSettings, ForbiddenEvent
 from eventide.pattern import Selector, Strategy
+from eventide.plan.matchers.protocol import DISORDER, Cost, Description, Takes
 from eventide.plan.sequences.structure import BoundGap, Chain, Loop, Node, One
 
 if TYPE_CHECKING:
+    from eventide.plan.compiled import CompiledQuery
+    from eventide.plan.matchers.protocol import RunSettings
+    from eventide.plan.matchers.sample import Sample
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
 
@@ -30,13 +35,44 @@ class _NoSequence(Exception):  # noqa: N818 - tells the reason, never leaves thi
     """The pattern is no sequence of single events."""
 
 
-def disorder_shape(plan: Plan) -> DisorderShape | None:
+class Disorder:
+    """Inserts late events where they belong instead of waiting for them."""
+
+    name = DISORDER
+    takes = Takes.ARRIVAL
+
+    def why_not(self, plan: CompiledQuery) -> str | None:
+        """Return why events must be put in order first, or None where it can run the query."""
+        return disorder_reason(plan)
+
+    def refusal(self, plan: CompiledQuery, reason: str) -> BindError:  # noqa: ARG002 - no place in the text is to blame
+        """Return the error for a user who asked for it all the same."""
+        return BindError(
+            "MATCHER_NOT_SOUND",
+            f"The disorder-native operator cannot run the query: {reason}.",
+            hint="Leave the choice to the planner: it puts a reorder buffer in front of the other matchers.",
+        )
+
+    def cost(self, plan: CompiledQuery, sample: Sample | None) -> Cost:  # noqa: ARG002 - streams take it wherever it can run
+        """Return a low cost: no event waits in a buffer."""
+        return Cost(0.0, "events are matched as they arrive")
+
+    def make(self, plan: Plan, settings: RunSettings) -> tuple[DisorderMatcher, Labelling]:
+        """Return a running matcher, and the labelling that explains its labels."""
+        return make_disorder_matcher(plan, max_matches=settings.max_matches)
+
+    def explain(self, plan: Plan) -> Description:
+        """Return what there is to say of it."""
+        return Description(self.name, self.cost(plan, None).reason, ("",) * len(plan.conditions))
+
+
+def disorder_shape(plan: CompiledQuery) -> DisorderShape | None:
     """Return the sequence that the disorder-native operator would match, or None where events must be reordered first."""
     shape = _shape_or_reason(plan)
     return shape if isinstance(shape, DisorderShape) else None
 
 
-def disorder_reason(plan: Plan) -> str | None:
+def disorder_reason(plan: CompiledQuery) -> str | None:
     """Return why events must be reordered first, or None where the disorder-native operator can run the query."""
     shape = _shape_or_reason(plan)
     return shape if isinstance(shape, str) else None
@@ -72,7 +108,7 @@ def make_disorder_matcher(
     return DisorderMatcher(settings, **options), labelling
 
 
-def _shape_or_reason(plan: Plan) -> DisorderShape | str:
+def _shape_or_reason(plan: CompiledQuery) -> DisorderShape | str:
     query, window = plan.query, plan.window
     if query.selector is not Selector.ALL:
         return f"the selector {query.selector.name} compares all matches that end at one event"
@@ -116,7 +152,7 @@ def _steps(node: Node) -> tuple[tuple[int, ...], tuple[BoundGap, ...]]:
     return steps, gaps
 
 
-def _forbidden(plan: Plan, gaps: tuple[BoundGap, ...]) -> list[ForbiddenEvent]:
+def _forbidden(plan: CompiledQuery, gaps: tuple[BoundGap, ...]) -> list[ForbiddenEvent]:
     bits, steps = plan.forbidden_bits, len(gaps) + 1
     around = [(0, number) for number in plan.leading] + [(steps, number) for number in plan.trailing]
     checked = around + [(gap, number) for gap, rule in enumerate(gaps, 1) for number in rule.checked]

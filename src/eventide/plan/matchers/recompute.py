@@ -1,95 +1,116 @@
-"""Which queries recomputation can run, and which sequences it searches for them."""
+"""Recomputation: holds the events of the window and nothing else, and searches whenever a match can end."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from eventide.errors import BindError
 from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.recompute.shape import RecomputeShape, Step
-from eventide.pattern import Selector, WindowUnit
-from eventide.plan.matchers.part_sequences import NoSequences, PartSequence, sequences_of
-from eventide.plan.matchers.placed_conditions import RESIDUAL, PlacedConditions
-from eventide.plan.plan import RECOMPUTE, SHARED_DAG, MatcherChoice
+from eventide.pattern import WindowUnit
+from eventide.plan.matchers.estimate import SMALL_WINDOW, search_work
+from eventide.plan.matchers.protocol import RECOMPUTE, Cost, Description, Takes
+from eventide.plan.matchers.searched_sequences import all_shown, searched_or_reason
+from eventide.plan.matchers.settings import matcher_settings
 
 if TYPE_CHECKING:
-    from eventide.match.protocol import MatcherSettings
+    from eventide.match.protocol import Matcher
     from eventide.plan.compiled import CompiledQuery
+    from eventide.plan.matchers.protocol import RunSettings
+    from eventide.plan.matchers.sample import Sample
+    from eventide.plan.matchers.searched_sequences import SearchedSequence
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.automaton import Automaton
-
-MOST_STEPS = 60
-
-SMALL_WINDOW = 6
-"""Windows with fewer events are left to the automaton, which is faster there (docs/design/0010)."""
+    from eventide.plan.sequences.labelling import Labelling
 
 VACUOUS = "vacuous"
 """No match binds all that the condition asks for."""
-
-_REASON = "conditions between events of a loop become bits between events, so that no partial match is kept that they forbid"
-
-
-@dataclass(frozen=True)
-class _Searched:
-    """A sequence that is searched, with what the conditions become in it."""
-
-    parts: PartSequence
-    placed: PlacedConditions
-
-    @property
-    def looped(self) -> bool:
-        return any(part.maximum != 1 for part in self.parts)
-
-    @property
-    def pruned(self) -> bool:
-        """Whether bits decide some condition."""
-        return bool({*self.placed.kinds} - {RESIDUAL, None})
+_PREFERRED = 0.5
+_NOT_PREFERRED = 1e200
 
 
-def recompute_reason(plan: CompiledQuery) -> str | None:
-    """Return why recomputation cannot run a query, or None where it can."""
-    sequences = _sequences_or_reason(plan)
-    return sequences if isinstance(sequences, str) else None
+class Recompute:
+    """Kleene loops and skip-till-any with conditions between events, which become bits between events."""
+
+    name = RECOMPUTE
+    takes = Takes.ORDERED
+    forward = False
+    sliceable = False
+
+    def why_not(self, query: CompiledQuery) -> str | None:
+        """Return why it cannot run a query, or None."""
+        searched = searched_or_reason(query)
+        return searched if isinstance(searched, str) else None
+
+    def refusal(self, query: CompiledQuery, reason: str) -> BindError:
+        """Return the error for a user who asked for it all the same."""
+        return BindError(
+            "MATCHER_NOT_SOUND",
+            f"Recomputation cannot run the query: {reason}.",
+            text=query.query.text or None,
+            hint="Leave the choice to the planner, or ask for a sequence of events and loops of one event with SELECT ALL.",
+        )
+
+    def cost(self, query: CompiledQuery, sample: Sample | None) -> Cost:
+        """Return what a run is expected to cost: little where conditions between events keep few of many partial matches."""
+        if not self.may_pay(query):
+            return Cost(_NOT_PREFERRED, "asked for")
+        searched = _searched(query)
+        reason = _reason(searched)
+        if sample is not None:
+            return Cost(search_work(query, sample, searched), reason)
+        window = query.window
+        # WITHIN n events reaches over n + 1 of them.
+        small = window is not None and window.unit is WindowUnit.EVENTS and window.size + 1 < SMALL_WINDOW
+        looped = any(sequence.looped for sequence in searched)
+        return Cost(_PREFERRED if looped and not small else _NOT_PREFERRED, reason)
+
+    def may_pay(self, query: CompiledQuery) -> bool:
+        """Return whether there are events for which it is the cheaper matcher."""
+        searched = searched_or_reason(query)
+        if isinstance(searched, str) or not query.conditions or query.query.step_window is not None:
+            return False
+        looped = any(sequence.looped and sequence.pruned for sequence in searched)
+        pruned = all(sequence.pruned and not sequence.looped for sequence in searched)
+        return (looped or pruned) and all_shown(query, searched)
+
+    def make(self, plan: Plan, settings: RunSettings, *, unjudged: bool = False) -> tuple[Matcher, Labelling]:
+        """Return a running matcher and the labelling that explains its labels; `unjudged` leaves the conditions to others."""
+        made, automaton, labelling = matcher_settings(plan, settings, unjudged=unjudged)
+        searched = _searched(plan)
+        shapes = tuple(_shape(plan, sequence, automaton) for sequence in searched)
+        return RecomputeMatcher(made, shapes, distinct=all_shown(plan, searched)), labelling
+
+    def explain(self, plan: Plan) -> Description:
+        """Return what each condition between events becomes."""
+        return Description(self.name, plan.choice.reason, condition_kinds(plan))
 
 
-def condition_kinds(plan: Plan) -> tuple[str, ...]:
+def condition_kinds(query: CompiledQuery) -> tuple[str, ...]:
     """Return for each condition between events what it becomes under recomputation, which parts that are missing may change."""
-    kinds: list[dict[str, None]] = [{} for _ in plan.conditions]
-    for searched in _searched(plan):
+    kinds: list[dict[str, None]] = [{} for _ in query.conditions]
+    for searched in _searched(query):
         for known, kind in zip(kinds, searched.placed.kinds, strict=True):
             if kind is not None:
                 known[kind] = None
     return tuple(" or ".join(known) or VACUOUS for known in kinds)
 
 
-def preferred_choice(plan: CompiledQuery, enumerated: MatcherChoice) -> MatcherChoice:
-    """Return the choice that was left to the planner: recomputation where loops with conditions would explode."""
-    if recompute_reason(plan) is not None or plan.query.step_window is not None:
-        return enumerated
-    searched = _searched(plan)
-    if not any(sequence.looped and sequence.pruned for sequence in searched) or not _all_shown(plan, searched):
-        return enumerated
-    reason = _REASON
+def _searched(query: CompiledQuery) -> list[SearchedSequence]:
+    searched = searched_or_reason(query)
+    assert not isinstance(searched, str), searched
+    return searched
+
+
+def _reason(searched: list[SearchedSequence]) -> str:
+    inside = "events of a loop" if any(sequence.looped for sequence in searched) else "events"
+    reason = f"conditions between {inside} become bits between events, so that no partial match is kept that they forbid"
     if len(searched) > 1:
         reason += f"; {len(searched)} sequences are searched, one for each choice of the parts that a match may have"
-    window = plan.window
-    if window is not None and window.unit is WindowUnit.EVENTS:
-        # WITHIN n events reaches over n + 1 of them.
-        if window.size + 1 < SMALL_WINDOW:
-            return replace(enumerated, reason=f"{enumerated.reason}; the window is too small for recomputation to pay")
-        return MatcherChoice(RECOMPUTE, reason)
-    small = f"where the first events of a table show less than {SMALL_WINDOW} in a window, the {SHARED_DAG} takes over"
-    return MatcherChoice(RECOMPUTE, f"{reason}; {small}", fallback=SHARED_DAG)
+    return reason
 
 
-def make_recompute_matcher(plan: Plan, settings: MatcherSettings, automaton: Automaton) -> RecomputeMatcher:
-    """Return the recomputation matcher of a plan that has a shape for it."""
-    searched = _searched(plan)
-    shapes = tuple(_shape(plan, sequence, automaton) for sequence in searched)
-    return RecomputeMatcher(settings, shapes, distinct=_all_shown(plan, searched))
-
-
-def _shape(plan: Plan, searched: _Searched, automaton: Automaton) -> RecomputeShape:
+def _shape(plan: Plan, searched: SearchedSequence, automaton: Automaton) -> RecomputeShape:
     steps = tuple(
         Step(
             plan.bound.occurrences[part.occurrence].bit,
@@ -103,40 +124,3 @@ def _shape(plan: Plan, searched: _Searched, automaton: Automaton) -> RecomputeSh
     )
     placed = searched.placed
     return RecomputeShape(steps, tuple(placed.relations), tuple(placed.chains), tuple(placed.residuals))
-
-
-def _all_shown(plan: CompiledQuery, searched: list[_Searched]) -> bool:
-    """Return whether the result tells all steps and all sequences apart, so that no two matches show the same."""
-    shown = [
-        [plan.output.kept & frozenset(plan.bound.occurrences[part.occurrence].variables) for part in sequence.parts]
-        for sequence in searched
-    ]
-    sequences = {frozenset(steps) for steps in shown}
-    steps_apart = all(len({*steps}) == len(steps) and frozenset() not in steps for steps in shown)
-    # Every step has an event, so sequences that show other steps show other matches.
-    return steps_apart and len(sequences) == len(shown)
-
-
-def _searched(plan: CompiledQuery) -> list[_Searched]:
-    """Return the sequences that can match."""
-    sequences = _sequences_or_reason(plan)
-    assert not isinstance(sequences, str), sequences
-    searched = [_Searched(parts, PlacedConditions(plan, parts)) for parts in sequences]
-    return [sequence for sequence in searched if not sequence.placed.impossible]
-
-
-def _sequences_or_reason(plan: CompiledQuery) -> tuple[PartSequence, ...] | str:
-    query = plan.query
-    if query.selector is not Selector.ALL:
-        return f"the selector {query.selector.name} compares matches with each other"
-    if plan.consumes:
-        return "CONSUME BY forgets events that matches have taken"
-    if plan.trailing:
-        return "with NOT at the end, later events decide which matches hold"
-    try:
-        sequences = sequences_of(plan.root)
-    except NoSequences as instead:
-        return f"the pattern holds {instead}"
-    if any(len(parts) > MOST_STEPS for parts in sequences):
-        return f"the sequence has more than {MOST_STEPS} steps"
-    return sequences

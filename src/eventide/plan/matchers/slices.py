@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.pattern import Selector, Strategy
-from eventide.plan.plan import SHARED_DAG, MatcherChoice, plan_of
 from eventide.plan.sequences.structure import Chain, Loop, Node, One
 
 if TYPE_CHECKING:
@@ -27,13 +26,6 @@ def why_not_sliced(plan: Plan) -> str | None:
     if plan.deduplicate:
         return "forgotten variables make matches equal, which must be compared"
     return None
-
-
-def enumerated_plan(plan: Plan) -> Plan:
-    """Return the plan as the shared DAG runs it, whose paths can be counted and cut; recomputation slices by ends alone."""
-    if not plan.choice.recomputes:
-        return plan
-    return plan_of(plan, MatcherChoice(SHARED_DAG, "the paths of the shared DAG are shared out", disorder=False))
 
 
 def why_not_maximal(plan: Plan) -> str | None:

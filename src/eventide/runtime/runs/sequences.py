@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, warn
+from eventide.plan.matchers.protocol import DISORDER
 from eventide.plan.totals.methods import Growth
 from eventide.runtime.runs.asked import Asked
 from eventide.runtime.spread.distribution import check_way, refuse_unsound
@@ -76,7 +77,7 @@ def check_settings(source: EventInput, plan: Plan, options: RunOptions) -> None:
     for _, schema in plan.streams:
         bind_lateness(options.lateness, schema)
     check_way(options.distribution, options.slices)
-    if plan.choice.disorder and not source.streaming:
+    if plan.choice.forced == DISORDER and not source.streaming:
         raise BindError(
             "NOT_A_STREAM",
             "The disorder-native operator is for streams; the events of a table are put in order first.",

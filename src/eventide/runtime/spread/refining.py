@@ -28,11 +28,12 @@ from eventide.match.spread.refining import refined
 from eventide.match.spread.tries import Parts
 from eventide.match.state_bytes import pack_arrays, unpack_arrays
 from eventide.match.transitions import SymbolTable
+from eventide.plan.matchers.registry import make_matcher
 from eventide.plan.matchers.slices import chain_steps
 from eventide.runtime.collect.matches import MatchRows
 from eventide.runtime.spread.distribution import MAXIMAL
 from eventide.runtime.spread.packing import gathered, pack_events, unpack_events
-from eventide.runtime.stage.assembly import encoded_table, make_matcher, table_keys
+from eventide.runtime.stage.assembly import encoded_table, table_keys
 from eventide.runtime.stage.encoding import EventEncoder
 from eventide.runtime.stage.failures import errors_of_matcher
 from eventide.runtime.stage.gathering import CHUNK_ROWS

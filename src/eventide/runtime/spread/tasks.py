@@ -9,7 +9,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from eventide.errors import warn
-from eventide.plan.matchers.slices import enumerated_plan, why_not_sliced
+from eventide.plan.matchers.registry import enumerated_plan
+from eventide.plan.matchers.slices import why_not_sliced
 from eventide.plan.plan import Plan
 from eventide.runtime.collect.choice import stage_for
 from eventide.runtime.prepare.sequences import CLOCK, finish_of, layout_of, preparation_of

@@ -6,14 +6,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from eventide.match.dag.matcher import DagMatcher
-from eventide.match.protocol import MatcherSettings
-from eventide.match.recompute.window_events import largest_window
-from eventide.match.runs.matcher import RunsMatcher
-from eventide.plan.matchers.recompute import SMALL_WINDOW, make_recompute_matcher
-from eventide.plan.plan import MatcherChoice, plan_of
+from eventide.plan.matchers.registry import make_matcher, plan_with_sample, wants_sample
+from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.row_patterns.plan import RowPlan
-from eventide.plan.sequences.labelling import Unjudged
 from eventide.plan.totals.methods import Growth
 from eventide.runtime.stage.encoding import EventEncoder
 from eventide.runtime.stage.failures import errors_of_matcher
@@ -31,7 +26,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from eventide.match.protocol import EventBatch, Matcher
+    from eventide.match.protocol import EventBatch
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
@@ -49,6 +44,8 @@ class TableStage:
     collector: type[TableCollector]
     limits: StageLimits = field(default_factory=StageLimits)
     cuts: Cuts = field(default_factory=Cuts)
+    sampled: bool = False
+    """Whether the first events help to choose the matcher; the driver says so where one task sees all events."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -70,8 +67,8 @@ class TableStage:
     def _run_events(self, plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         whole_keys = _takes_whole_keys(plan, self.collector.detail)
         tables = self.cuts.whole_keys(batches, self.layout.keys) if whole_keys else self.cuts.chunks(batches)
-        if plan.choice.fallback is not None and not whole_keys:
-            plan, tables = _settled(plan, self.layout, tables)
+        if self.sampled and not whole_keys and wants_sample(plan):
+            plan, tables = _with_sample(plan, self.layout, tables)
         keys = table_keys(plan, self.layout)
         advance, labelling = _advance_of(plan, self.collector.detail, self.limits)
         collect = self.collector(plan, self.layout, labelling, self.prepared)
@@ -89,14 +86,13 @@ def encoded_table(plan: Plan, layout: Layout, table: pa.Table) -> EventBatch:
     return EventEncoder(plan, layout, keys).encode(table, keys.spans(table))
 
 
-def _settled(plan: Plan, layout: Layout, tables: Iterator[pa.Table]) -> tuple[Plan, Iterator[pa.Table]]:
-    """Take the other matcher where the first events show that windows are small."""
+def _with_sample(plan: Plan, layout: Layout, tables: Iterator[pa.Table]) -> tuple[Plan, Iterator[pa.Table]]:
+    """Return the plan with the matcher that fits what the first events show, and all tables."""
     first = next(tables, None)
-    if first is None or plan.choice.fallback is None:
+    if first is None:
         return plan, tables
-    if largest_window(encoded_table(plan, layout, first)) < SMALL_WINDOW:
-        plan = plan_of(plan, MatcherChoice(plan.choice.fallback, "the windows hold few events"))
-    return plan, chain([first], tables)
+    shown = Sample.of(plan, encoded_table(plan, layout, first.slice(0, MOST_EVENTS)))
+    return plan_with_sample(plan, shown), chain([first], tables)
 
 
 def _takes_whole_keys(plan: Plan, detail: Detail) -> bool:
@@ -111,30 +107,3 @@ def _advance_of(plan: Plan, detail: Detail, limits: StageLimits) -> tuple[Advanc
         return PathCounter(plan), None
     aggregator, labelling = make_aggregator(plan)
     return Propagation(aggregator), labelling
-
-
-def make_matcher(plan: Plan, limits: StageLimits, *, unjudged: bool = False) -> tuple[Matcher, Labelling]:
-    """Return the plan's matcher and the labelling that explains its labels; `unjudged` leaves the conditions to others."""
-    automaton = plan.automaton()
-    labelling = plan.labelling(automaton)
-    settings = MatcherSettings(
-        automaton,
-        Unjudged(labelling) if unjudged else labelling,
-        bits=max(1, len(plan.predicates)),
-        columns=len(plan.values),
-        forbidden_bits=plan.forbidden_bits,
-        checked=bool(plan.checked_absences) if unjudged else plan.checked,
-        trailing=bool(plan.trailing),
-        keep=plan.keep,
-        deduplicate=plan.deduplicate,
-        consume=plan.consume,
-        quota=plan.query.limit if plan.results is None else None,
-        max_matches=limits.max_matches,
-        slice_index=limits.slice_index,
-        slices=limits.slices,
-    )
-    # Recomputation shares out events, and tasks hold different keys: only paths have the same numbers in all of them.
-    if plan.choice.recomputes and not unjudged and limits.slices == 1:
-        return make_recompute_matcher(plan, settings, automaton), labelling
-    kind = RunsMatcher if plan.choice.forward else DagMatcher
-    return kind(settings), labelling

@@ -9,8 +9,8 @@ import numpy as np
 from eventide.match.dag.enumerator import MatchLimit
 from eventide.match.row_pattern.borders import whole_borders
 from eventide.match.row_pattern.kernel import RowMatchBatch
-from eventide.match.row_pattern.matcher import RowPatternMatcher
 from eventide.pattern.row_patterns import RowsPerMatch
+from eventide.plan.matchers.registry import ROWS
 from eventide.runtime.stage.parts import OnWholeKeys
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class WholePartitions(OnWholeKeys):
 
 def found_in(plan: RowPlan, rows: EncodedRows, borders: Borders, max_steps: int) -> Iterator[RowMatchBatch]:
     """Yield the matches between borders, which are moved to where nothing is decided yet."""
-    matcher = RowPatternMatcher(plan.tables, rows.programs, plan.skip, plan.skip_to, max_steps)
+    matcher = ROWS.make(plan, rows.programs, max_steps)
     found = matcher.find(rows.batch, borders)
     if plan.query.rows is RowsPerMatch.ALL_WITH_UNMATCHED:
         # Which rows are in no match is known when all matches are.

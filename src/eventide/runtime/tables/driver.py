@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class TableWork:
 
     def match(self, prepared: Relation) -> Relation:
         """Return what the stage makes of the prepared rows."""
-        stage = self.stage(self.engine.schema(prepared))
+        # Tasks that see a part of the events each would choose differently.
+        stage = replace(self.stage(self.engine.schema(prepared)), sampled=self.engine.in_process)
         return self.engine.through(prepared, stage.run, stage.schema)
 
     def finish(self, found: Relation) -> Relation:

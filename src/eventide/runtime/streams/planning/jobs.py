@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
 from eventide.pattern.sequence_printing import to_ceql
-from eventide.plan.matchers.choice import DISORDER
-from eventide.plan.matchers.disorder import disorder_reason
-from eventide.plan.matchers.slices import enumerated_plan
+from eventide.plan.matchers.registry import ARRIVAL, enumerated_plan
 from eventide.plan.totals.results import Groups
 from eventide.runtime.prepare.sequences import CLOCK, STREAM, TIE, layout_of, prepared_columns
 from eventide.runtime.stage.shown_keys import SHOWN
@@ -226,13 +224,9 @@ def bucket_query_of(plan: Plan, layout: Layout, options: StreamOptions) -> tuple
     """Return what makes the bucket query of a plan, and its name."""
     reason = reorder_reason(plan, options.overflow, options.slices)
     if reason is None:
-        return partial(EventBucketQuery, arrival_parts, plan, layout), DISORDER
-    if plan.choice.disorder:
-        raise BindError(
-            "MATCHER_NOT_SOUND",
-            f"The disorder-native operator cannot run the query: {reason}.",
-            hint="Leave the choice to the planner: it puts a reorder buffer in front of the other matchers.",
-        )
+        return partial(EventBucketQuery, arrival_parts, plan, layout), ARRIVAL.name
+    if plan.choice.forced == ARRIVAL.name:
+        raise ARRIVAL.refusal(plan, reason)
     if isinstance(plan.results, Groups):
         name = f"groups {plan.totals_method.growth.value} {plan.choice.matcher}"
         return partial(EventBucketQuery, group_parts, plan, layout), name
@@ -245,11 +239,11 @@ def reorder_reason(plan: Plan, overflow: str = ERROR, slices: int = 1) -> str | 
         return "GROUP BY adds up what ends at an event once all events before it are there"
     if slices > 1:
         return IN_ORDER
-    if plan.choice.disorder is False:
+    if plan.choice.forced not in (None, ARRIVAL.name):
         return "asked for"
     if overflow == DROP_OLDEST and plan.bound.absences:
         return "what is dropped may be an event that NOT forbids, which a late one would have to find"
-    return disorder_reason(plan) or arrival_refusal(plan)
+    return ARRIVAL.why_not(plan) or arrival_refusal(plan)
 
 
 def fingerprint(text: str, columns: Sequence[tuple[str, str]], *more: str) -> str:

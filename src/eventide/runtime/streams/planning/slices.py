@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
 from eventide.pattern import Selector
+from eventide.plan.matchers.protocol import DISORDER
 from eventide.plan.matchers.slices import why_not_sliced
 from eventide.runtime.spread.distribution import AUTO, PLAIN, REFINED, Distribution
 from eventide.runtime.streams.job import DROP_OLDEST
@@ -50,7 +51,7 @@ def why_not_sliced_stream(plan: Plan, options: RunOptions) -> str | None:
         return "what early output has shown is taken back where it was shown, and each event moves matches to other slices"
     if options.overflow == DROP_OLDEST:
         return "each slice would drop other partial matches, and then share out other paths"
-    if plan.choice.disorder:
+    if plan.choice.forced == DISORDER:
         return "the disorder-native operator holds no paths that could be shared out"
     return why_not_sliced(plan)
 

@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
-from eventide.plan.matchers.disorder import make_disorder_matcher
-from eventide.runtime.stage.assembly import make_matcher
+from eventide.plan.matchers.registry import ARRIVAL, make_matcher
 from eventide.runtime.stage.failures import errors_of_matcher
 from eventide.runtime.stage.keys import HashedKeys
 from eventide.runtime.stage.limits import StageLimits
@@ -39,10 +38,10 @@ def ordered_parts(plan: Plan, layout: Layout, limits: StageLimits, *, starts: bo
     return BucketParts(keys, InOrder(plan, layout, keys, matcher), matcher, rows)
 
 
-def arrival_parts(plan: Plan, layout: Layout, limits: StageLimits) -> BucketParts:  # noqa: ARG001 - it has no slices
+def arrival_parts(plan: Plan, layout: Layout, limits: StageLimits) -> BucketParts:
     """Return the parts of a query whose matcher takes events as they arrive."""
     keys = HashedKeys((KEY, CHECK))
-    matcher, labelling = make_disorder_matcher(plan)
+    matcher, labelling = ARRIVAL.make(plan, limits)
     return BucketParts(keys, AsArrived(plan, layout, keys, matcher), matcher, IdentifiedRows(plan, layout, labelling))
 
 

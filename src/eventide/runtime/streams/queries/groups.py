@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from eventide.match.totals.reached import ReachableBatch, ReachableEvents
 from eventide.pattern import GroupUnit
+from eventide.plan.matchers.registry import make_matcher
 from eventide.plan.totals.methods import Growth
 from eventide.plan.totals.results import Groups
 from eventide.runtime.collect.group_totals import GroupTotals
-from eventide.runtime.stage.assembly import make_matcher
 from eventide.runtime.stage.keys import HashedKeys
 from eventide.runtime.stage.propagation import WholeKeys, make_aggregator
 from eventide.runtime.stage.shown_keys import SHOWN

@@ -1,4 +1,4 @@
-"""What the conditions of a query become in one sequence of steps: bits between events, or programs."""
+"""The sequences that recomputation searches, and what the conditions of a query become in them: bits, or programs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from eventide.match.recompute.shape import (
     Side,
     Value,
 )
+from eventide.pattern import Selector
 from eventide.plan.expressions.references import ALL_EVENTS
+from eventide.plan.sequences.part_sequences import NoSequences, PartSequence, sequences_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eventide.plan.compiled import CompiledQuery
-    from eventide.plan.matchers.part_sequences import PartSequence
     from eventide.plan.sequences.conditions import Compiled
 
+MOST_STEPS = 60
 INDEX = "index"
 CHAIN = "chain"
 FIRST_OR_LAST = "head/tail"
@@ -72,6 +74,11 @@ class PlacedConditions:
         self.residuals: list[Residual] = []
         self.impossible = False
         self.kinds: list[str | None] = [self._place(number, condition) for number, condition in enumerate(plan.conditions)]
+        self.steps = [self._steps_read(condition) for condition in plan.conditions]
+        """[condition]: the steps whose events it compares."""
+
+    def _steps_read(self, condition: Compiled) -> frozenset[int]:
+        return frozenset(step for variable in condition.slots for step in self._steps_of(variable))
 
     def _steps_of(self, variable: str) -> list[int]:
         return self._steps.get(variable, [])
@@ -159,3 +166,51 @@ def _part(op: Op) -> Part:
     if op is Op.FIRST:
         return Part.HEAD
     return Part.TAIL if op is Op.LAST else Part.ALL
+
+
+@dataclass(frozen=True)
+class SearchedSequence:
+    """A sequence that is searched, with what the conditions become in it."""
+
+    parts: PartSequence
+    placed: PlacedConditions
+
+    @property
+    def looped(self) -> bool:
+        """Whether some step repeats."""
+        return any(part.maximum != 1 for part in self.parts)
+
+    @property
+    def pruned(self) -> bool:
+        """Whether bits decide some condition."""
+        return bool({*self.placed.kinds} - {RESIDUAL, None})
+
+
+def searched_or_reason(query: CompiledQuery) -> list[SearchedSequence] | str:
+    """Return the sequences that can match, or why a query has none to search."""
+    if query.query.selector is not Selector.ALL:
+        return f"the selector {query.query.selector.name} compares matches with each other"
+    if query.consumes:
+        return "CONSUME BY forgets events that matches have taken"
+    if query.trailing:
+        return "with NOT at the end, later events decide which matches hold"
+    try:
+        sequences = sequences_of(query.root)
+    except NoSequences as instead:
+        return f"the pattern holds {instead}"
+    if any(len(parts) > MOST_STEPS for parts in sequences):
+        return f"the sequence has more than {MOST_STEPS} steps"
+    searched = [SearchedSequence(parts, PlacedConditions(query, parts)) for parts in sequences]
+    return [sequence for sequence in searched if not sequence.placed.impossible]
+
+
+def all_shown(query: CompiledQuery, searched: Sequence[SearchedSequence]) -> bool:
+    """Return whether the result tells all steps and all sequences apart, so that no two matches show the same."""
+    shown = [
+        [query.output.kept & frozenset(query.bound.occurrences[part.occurrence].variables) for part in sequence.parts]
+        for sequence in searched
+    ]
+    sequences = {frozenset(steps) for steps in shown}
+    steps_apart = all(len({*steps}) == len(steps) and frozenset() not in steps for steps in shown)
+    # Every step has an event, so sequences that show other steps show other matches.
+    return steps_apart and len(sequences) == len(shown)

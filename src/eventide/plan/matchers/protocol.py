@@ -1,0 +1,97 @@
+"""What the registry knows of a matcher: what it takes, whether it can run a query, at what cost, and how it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from eventide.errors import BindError
+    from eventide.match.protocol import Matcher
+    from eventide.plan.compiled import CompiledQuery
+    from eventide.plan.matchers.sample import Sample
+    from eventide.plan.plan import Plan
+    from eventide.plan.sequences.labelling import Labelling
+
+DAG = "automaton"
+"""The public name of the matcher that shares partial matches in a DAG."""
+RUNS = "runs"
+RECOMPUTE = "recompute"
+DISORDER = "disorder"
+ROW_PATTERN = "row pattern"
+
+
+class Takes(Enum):
+    """The order in which a matcher takes its input."""
+
+    ORDERED = "events in order"
+    ARRIVAL = "events as they arrive"
+    PARTITIONS = "whole partitions of rows"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a matcher is expected to cost: microseconds for an event where a sample was seen, else a rank; and why."""
+
+    work: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Description:
+    """What there is to say of a matcher that runs a plan; `conditions` says what it makes of each condition between events."""
+
+    matcher: str
+    reason: str
+    conditions: tuple[str, ...] = ()
+
+
+class RunSettings(Protocol):
+    """What a run may set: a cap on matches, and which slice of them to enumerate."""
+
+    @property
+    def max_matches(self) -> int | None:
+        """The most matches that a run may find."""
+        ...
+
+    @property
+    def slices(self) -> int:
+        """Into how many slices the matches are cut."""
+        ...
+
+    @property
+    def slice_index(self) -> int:
+        """Which of them is found."""
+        ...
+
+
+class OrderedMatcher(Protocol):
+    """A registered matcher of events in order."""
+
+    name: str
+    takes: Takes
+    forward: bool
+    """Whether a match grows from its first event on, so that conditions are judged as events arrive."""
+    sliceable: bool
+    """Whether it enumerates paths, which have the same numbers in all tasks."""
+
+    def why_not(self, query: CompiledQuery) -> str | None:
+        """Return why it cannot run a query, as users are told, or None where it can."""
+        ...
+
+    def refusal(self, query: CompiledQuery, reason: str) -> BindError:
+        """Return the error for a user who asked for it all the same."""
+        ...
+
+    def cost(self, query: CompiledQuery, sample: Sample | None) -> Cost:
+        """Return what a run is expected to cost; without a sample by the query alone."""
+        ...
+
+    def make(self, plan: Plan, settings: RunSettings, *, unjudged: bool = False) -> tuple[Matcher, Labelling]:
+        """Return a running matcher and the labelling that explains its labels; `unjudged` leaves the conditions to others."""
+        ...
+
+    def explain(self, plan: Plan) -> Description:
+        """Return what there is to say of it."""
+        ...

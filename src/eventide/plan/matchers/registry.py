@@ -1,0 +1,94 @@
+"""The registry: all matchers in one tuple, which of them runs a query, and how it is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eventide.errors import BindError, did_you_mean
+from eventide.plan.matchers.dag import Dag
+from eventide.plan.matchers.disorder import Disorder
+from eventide.plan.matchers.protocol import DAG, Cost, Description
+from eventide.plan.matchers.recompute import Recompute
+from eventide.plan.matchers.row_pattern import RowPattern
+from eventide.plan.matchers.runs import Runs
+from eventide.plan.plan import MatcherChoice, plan_of
+
+if TYPE_CHECKING:
+    from eventide.match.protocol import Matcher
+    from eventide.plan.compiled import CompiledQuery
+    from eventide.plan.matchers.protocol import OrderedMatcher, RunSettings
+    from eventide.plan.matchers.sample import Sample
+    from eventide.plan.plan import Plan
+    from eventide.plan.sequences.labelling import Labelling
+
+RECOMPUTATION = Recompute()
+ORDERED: tuple[OrderedMatcher, ...] = (Dag(), Runs(), RECOMPUTATION)
+ARRIVAL = Disorder()
+ROWS = RowPattern()
+MATCHERS = (*ORDERED, ARRIVAL, ROWS)
+SYNONYMS = {"dag": DAG}
+_BY_QUERY_ALONE = "chosen by the query alone: the first events of a table can show that another one is faster"
+_BY_NAME = {matcher.name: matcher for matcher in ORDERED}
+_NAMES = (*_BY_NAME, ARRIVAL.name)
+"""What a user can force."""
+
+
+def choose_matcher(query: CompiledQuery, forced: str | None = None, sample: Sample | None = None) -> MatcherChoice:
+    """Choose the cheapest matcher that can run a query; a forced one is refused where it would be wrong."""
+    name = None if forced is None else SYNONYMS.get(forced, forced)
+    if name is not None and name not in _NAMES:
+        raise BindError("UNKNOWN_MATCHER", f"There is no matcher {name}.", hint=did_you_mean(name, _NAMES))
+    if name is None or name == ARRIVAL.name:
+        # Where events arrive in disorder is decided by the stream; here is chosen who takes them in order.
+        cheapest, cost = _cheapest(query, sample)
+        return MatcherChoice(cheapest.name, _explained(query, cost, sample), forced=name, forward=cheapest.forward)
+    asked = _BY_NAME[name]
+    reason = asked.why_not(query)
+    if reason is not None:
+        raise asked.refusal(query, reason)
+    return MatcherChoice(name, "asked for", forced=name, forward=asked.forward)
+
+
+def wants_sample(plan: Plan) -> bool:
+    """Return whether a look at the first events can change which matcher runs a plan."""
+    return plan.choice.forced is None and RECOMPUTATION.may_pay(plan)
+
+
+def plan_with_sample(plan: Plan, sample: Sample) -> Plan:
+    """Return the plan with the matcher that fits what the first events show, unless the user asked for one."""
+    return plan if plan.choice.forced is not None else plan_of(plan, choose_matcher(plan, None, sample))
+
+
+def enumerated_plan(plan: Plan) -> Plan:
+    """Return the plan as the shared DAG runs it, whose paths can be counted and cut; recomputation slices by ends alone."""
+    if _BY_NAME[plan.choice.matcher].sliceable:
+        return plan
+    return plan_of(plan, MatcherChoice(DAG, "the paths of the shared DAG are shared out", forced=DAG))
+
+
+def make_matcher(plan: Plan, settings: RunSettings, *, unjudged: bool = False) -> tuple[Matcher, Labelling]:
+    """Return the plan's matcher and the labelling that explains its labels; `unjudged` leaves the conditions to others."""
+    chosen = _BY_NAME[plan.choice.matcher]
+    # Slices and candidates that others judge are paths: recomputation, which shares out events, has none.
+    if (unjudged or settings.slices > 1) and not chosen.sliceable:
+        chosen = _BY_NAME[DAG]
+    return chosen.make(plan, settings, unjudged=unjudged)
+
+
+def describe_matcher(plan: Plan) -> Description:
+    """Return what there is to say of the matcher that runs a plan."""
+    return _BY_NAME[plan.choice.matcher].explain(plan)
+
+
+def _cheapest(query: CompiledQuery, sample: Sample | None) -> tuple[OrderedMatcher, Cost]:
+    able = [matcher for matcher in ORDERED if matcher.why_not(query) is None]
+    costs = [matcher.cost(query, sample) for matcher in able]
+    best = min(range(len(able)), key=lambda number: costs[number].work)
+    return able[best], costs[best]
+
+
+def _explained(query: CompiledQuery, cost: Cost, sample: Sample | None) -> str:
+    """Return why a matcher was chosen, and what the events had to do with it."""
+    if sample is not None:
+        return f"{cost.reason}; the first {sample.events} events show {sample.mean_window:.0f} in a window on average"
+    return f"{cost.reason}; {_BY_QUERY_ALONE}" if RECOMPUTATION.may_pay(query) else cost.reason

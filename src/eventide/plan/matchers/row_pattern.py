@@ -1,0 +1,37 @@
+"""The matcher of MATCH_RECOGNIZE clauses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eventide.match.row_pattern.matcher import RowPatternMatcher
+from eventide.plan.matchers.protocol import ROW_PATTERN, Cost, Description, Takes
+
+if TYPE_CHECKING:
+    from eventide.match.row_pattern.programs import RowPrograms
+    from eventide.plan.row_patterns.plan import RowPlan
+
+
+class RowPattern:
+    """Takes whole partitions of rows, and prefers matches as the pattern is written."""
+
+    name = ROW_PATTERN
+    takes = Takes.PARTITIONS
+
+    def why_not(self, plan: RowPlan) -> str | None:  # noqa: ARG002 - it runs every clause
+        """Return None: it runs every clause."""
+        return None
+
+    def cost(self, plan: RowPlan, sample: None = None) -> Cost:  # noqa: ARG002 - there is nothing to choose from
+        """Return whether rows are walked or searched."""
+        if plan.programs.first.size <= 1:
+            return Cost(1.0, "every condition looks at rows only")
+        return Cost(2.0, "a condition looks at the match so far, so moves are tried in the order of preferment")
+
+    def make(self, plan: RowPlan, programs: RowPrograms, max_steps: int) -> RowPatternMatcher:
+        """Return a running matcher; `programs` are those of the plan with the codes of a block's texts."""
+        return RowPatternMatcher(plan.tables, programs, plan.skip, plan.skip_to, max_steps)
+
+    def explain(self, plan: RowPlan) -> Description:
+        """Return what there is to say of it."""
+        return Description(self.name, self.cost(plan).reason)
