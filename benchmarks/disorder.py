@@ -75,8 +75,8 @@ class Engine:
 class Native(Engine):
     """The disorder-native operator."""
 
-    def __init__(self, text: str, **options: bool) -> None:
-        super().__init__(make_disorder_matcher(_plan(text), **options)[0])
+    def __init__(self, text: str) -> None:
+        super().__init__(make_disorder_matcher(_plan(text))[0])
 
     def take(self, batch, watermark):
         self.times = np.concatenate([self.times, batch.clock])
@@ -173,7 +173,7 @@ def latency(stream: Stream, make) -> float:
 
 
 def disorder(events: int = 100_000) -> list[Figure]:
-    """Sweep the share of late events, the slack and the size; then each optimisation alone."""
+    """Sweep the share of late events, the slack and the size."""
     run_over(Stream.drawn(2_000, 30, 20), lambda: Native(PLAIN), repeat=1)
     figures = []
     for size in (events // 5 * step for step in range(1, 6)):
@@ -188,8 +188,7 @@ def disorder(events: int = 100_000) -> list[Figure]:
             figures += _against_buffer(events, share, slack)
     figures += _in_order(events)
     figures += _latencies(max(500, events // 20))
-    figures += _fast_path(events)
-    figures += _partition(max(500, events // 20))
+    figures += _appended(events)
     return figures
 
 
@@ -227,28 +226,11 @@ def _latencies(events: int) -> list[Figure]:
     return figures
 
 
-def _fast_path(events: int) -> list[Figure]:
-    """Measure AIS-CLOCK: work to build the stacks, and time, without it over with it."""
+def _appended(events: int) -> list[Figure]:
+    """Measure how many events AIS-CLOCK spares the search for their place."""
     figures = []
     for share in (0, 30, 90):
-        stream = Stream.drawn(events, share, 20)
-        fast, slow = run_over(stream, lambda: Native(PLAIN)), run_over(stream, lambda: Native(PLAIN, fast_path=False))
-        assert fast.matches == slow.matches
-        figures.append(Figure(f"disorder, {share} % late, AIS-CLOCK gain in time", 100 * (1 - fast.seconds / slow.seconds), "%"))
-        appended = 100 * fast.counters["appended"] / fast.counters["insertions"]
+        done = run_over(Stream.drawn(events, share, 20), lambda: Native(PLAIN)).counters
+        appended = 100 * done["appended"] / done["insertions"]
         figures.append(Figure(f"disorder, {share} % late, insertions that are appended", appended, "%"))
-    return figures
-
-
-def _partition(events: int) -> list[Figure]:
-    """Measure the AIS partition: time and sequences built, without it over with it; the clock moves every ten events."""
-    figures = []
-    for slack in (5, 20, 40):
-        stream = Stream.drawn(events, 30, slack)
-        cut = run_over(stream, lambda: Native(PLAIN), size=10)
-        uncut = run_over(stream, lambda: Native(PLAIN, partition=False), size=10, repeat=1)
-        assert cut.matches == uncut.matches
-        name = f"disorder, K {slack}, without partition / with it"
-        figures.append(Figure(f"{name}, time", uncut.seconds / cut.seconds, "times"))
-        figures.append(Figure(f"{name}, sequences built", uncut.counters["built"] / cut.counters["built"], "times"))
     return figures

@@ -121,24 +121,24 @@ def enumerated(text: str, kinds: list[int]) -> tuple[int, int, float]:
 
 
 def memory(events: int = 100_000_000) -> list[Figure]:
-    """Measure what is kept of an endless stream: nodes and rows after a tenth and after all of it."""
+    """Measure what is kept of an endless stream: bytes and rows after a tenth and after all of it."""
     masks = random_masks(BATCH, 3, 3)
     matcher = matcher_for("SELECT * WHERE A ; B+ ; C")
-    early_nodes = early_rows = late_nodes = late_rows = 0
+    early_bytes = early_rows = late_bytes = late_rows = 0
     started = time.perf_counter()
     for number, begin in enumerate(range(0, events, BATCH)):
         clock = np.arange(begin, begin + BATCH)
         for _found in matcher.advance(EventBatch(masks, clock, clock - 10_000, reports=np.zeros(BATCH, np.uint8))):
             pass
-        rows, nodes = len(matcher.keep()), matcher.arena_size()
+        rows, size = len(matcher.keep()), len(matcher.dump())
         if number * BATCH < events // 10:
-            early_nodes, early_rows = max(early_nodes, nodes), max(early_rows, rows)
+            early_bytes, early_rows = max(early_bytes, size), max(early_rows, rows)
         else:
-            late_nodes, late_rows = max(late_nodes, nodes), max(late_rows, rows)
+            late_bytes, late_rows = max(late_bytes, size), max(late_rows, rows)
     spent = time.perf_counter() - started
     return [
-        Figure(f"memory, {events:,} events, arena after / before a tenth", late_nodes / early_nodes, "ratio", "<= 1"),
+        Figure(f"memory, {events:,} events, state after / before a tenth", late_bytes / early_bytes, "ratio", "<= 1"),
         Figure("memory, rows kept after / before a tenth", late_rows / early_rows, "ratio", "about 1"),
-        Figure("memory, arena", late_nodes, "nodes", None),
+        Figure("memory, state", late_bytes, "bytes", None),
         Figure("memory, rate over the whole run", events / spent / 1e6, "M events/s", None),
     ]

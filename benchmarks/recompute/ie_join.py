@@ -13,8 +13,16 @@ import numpy as np
 
 from eventide.compilation import kernel
 from eventide.index.zorder import ONE, ZERO
-from eventide.match.recompute.bit_rows.comparisons import GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, holds
-from eventide.match.recompute.bit_rows.words import bits_between, blocks_of, lanes_that_join, lowest_bit
+from eventide.match.recompute.bit_rows.bits import bits_between, lowest_bit
+from eventide.match.recompute.bit_rows.comparisons import (
+    GREATER,
+    GREATER_EQUAL,
+    LESS,
+    LESS_EQUAL,
+    blocks_of,
+    holds,
+    lanes_that_join,
+)
 
 
 class Lists(NamedTuple):

@@ -15,8 +15,8 @@ from benchmarks.recompute.nested_loop import plain_nested_loop_join
 from benchmarks.recompute.relations import KINDS, below_in_all, points, side
 from benchmarks.report import Figure
 from eventide.index.zorder import z_order
+from eventide.match.recompute.bit_rows.bits import words_for
 from eventide.match.recompute.bit_rows.comparisons import Side
-from eventide.match.recompute.bit_rows.words import count_bits, words_for
 from eventide.match.recompute.joins.hybrid_join import hybrid_join, nested_loop_join, new_counters
 from eventide.match.recompute.joins.region_join import region_join
 from eventide.match.recompute.joins.regions import cluster, groups_for
@@ -43,11 +43,15 @@ def part(whole: Side, begin: int, end: int) -> Side:
     return Side(whole.row[begin:end], value, valid)
 
 
+def pairs_in(bits) -> int:
+    return int(np.bitwise_count(bits).sum())
+
+
 def plainly(outer, inner, predicates) -> int:
     bits, pairs = room(outer, inner), 0
     for begin, end in portions(len(outer.row)):
         plain_nested_loop_join(outer, inner, predicates, begin, end, bits)
-        pairs += count_bits(bits, end - begin)
+        pairs += pairs_in(bits[: end - begin])
     return pairs
 
 
@@ -58,7 +62,7 @@ def by_portions(join):
         bits, pairs = room(outer, inner), 0
         for begin, end in portions(len(outer.row)):
             join(part(outer, begin, end), inner, predicates, bits, new_counters())
-            pairs += count_bits(bits, end - begin)
+            pairs += pairs_in(bits[: end - begin])
         return pairs
 
     return run
@@ -79,7 +83,7 @@ def by_ie_join(by_words: bool):
         bits, pairs, marked = room(outer, inner), 0, np.zeros(words_for(len(inner.row)), np.uint64)
         for begin, end in portions(len(outer.row)):
             ie_join(outer, inner, predicates, lists, begin, end, marked, by_words, bits)
-            pairs += count_bits(bits, end - begin)
+            pairs += pairs_in(bits[: end - begin])
         return pairs
 
     return run
@@ -101,7 +105,7 @@ def by_regions(outer, inner, predicates) -> int:
     while begin < len(outer_starts) - 1:
         end = int(np.searchsorted(outer_starts, outer_starts[begin] + len(bits), "right")) - 1
         region_join(outer, inner, outer_starts, inner_starts, predicates, begin, end, bits, new_counters())
-        pairs += count_bits(bits, int(outer_starts[end] - outer_starts[begin]))
+        pairs += pairs_in(bits[: int(outer_starts[end] - outer_starts[begin])])
         begin = end
     return pairs
 

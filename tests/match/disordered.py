@@ -68,10 +68,9 @@ def with_tie_break(plan):
 class Disordered:
     """The matcher at work: gives it batches, moves its clock, follows its row numbers and reads the matches it finds."""
 
-    def __init__(self, plan, **options):
+    def __init__(self, plan):
         self.plan = plan
-        self.options = options
-        self.matcher, self.labelling = make_disorder_matcher(plan, **options)
+        self.matcher, self.labelling = make_disorder_matcher(plan)
         self.kept = np.empty(0, np.int64)
         self.matches = []
 
@@ -111,7 +110,7 @@ class Disordered:
 
     def moved(self):
         """Return the run as it goes on in another matcher that loads this one's state."""
-        other = Disordered(self.plan, **self.options)
+        other = Disordered(self.plan)
         other.matcher.load(self.matcher.dump())
         other.kept, other.matches = self.kept, list(self.matches)
         return other

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eventide.match import budget
+from eventide.match.budget import Budget, Resource, Spent
 from eventide_reference import admissible, find_matches
 from eventide_reference.sequences.oracle import Match
 from match.building import GENERAL, MATCHERS, Run, matches_of, plan_of, prepare, stream
@@ -165,6 +167,28 @@ def test_another_process_goes_on_from_a_dump(tmp_path):
     environment = {**os.environ, "PYTHONHASHSEED": "12345", "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
     subprocess.run([sys.executable, "-c", CONTINUE, asked, answered], check=True, env=environment)
     assert pickle.loads(answered.read_bytes()) == wholes
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+@ALL
+def test_a_budget_of_few_steps_for_each_call_changes_nothing(case, matcher, steps, monkeypatch):
+    plan = case.plan(matcher)
+    for seed in CUT_SEEDS:
+        given = prepare(plan, case.events(seed, 9)).interleaved()
+        whole = matches_of(plan, given.cut(4))
+        with monkeypatch.context() as few:
+            few.setattr(budget, "SLICE_STEPS", steps)
+            assert matches_of(plan, given.cut(4)) == whole, seed
+
+
+@BY_MATCHER
+def test_more_steps_than_allowed_stop_the_run(matcher):
+    plan = plan_of("SELECT * WHERE A ; B+ ; C", matcher)
+    run = Run(plan)
+    run.matcher._account.budget = Budget(steps=10)
+    with pytest.raises(Spent) as stopped:
+        run.feed(prepare(plan, stream("a" + "b" * 15 + "c")))
+    assert (stopped.value.resource, stopped.value.amount) == (Resource.STEPS, 10)
 
 
 @EVERY

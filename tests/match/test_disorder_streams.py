@@ -1,4 +1,4 @@
-"""Any order of arrival within the slack gives the matches of the sorted stream, however it is cut, dumped and optimised."""
+"""Any order of arrival within the slack gives the matches of the sorted stream, however it is cut, dumped and paused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from eventide.match.dag.enumerator import MatchLimit
+from eventide.match import budget
+from eventide.match.budget import Budget, Spent
 from eventide.match.disorder import matcher as disorder
 from eventide.plan.matchers.disorder import make_disorder_matcher
 from match.building import plan_of, stream
@@ -16,16 +17,8 @@ from match.disordered import Disordered, arrivals, by_oracle, delayed, random_ev
 
 SLOW = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 SLACKS = [0, 1, 3, 6, 15]
-SWITCHES = {
-    "all": {},
-    "no fast path": {"fast_path": False},
-    "no RIN": {"use_rin": False},
-    "no partition": {"partition": False},
-    "lazy purge": {"lazy_purge": True},
-    "late release": {"early_release": False},
-    "none": {"fast_path": False, "use_rin": False, "partition": False, "early_release": False},
-    "none, lazy purge": {"fast_path": False, "use_rin": False, "partition": False, "lazy_purge": True},
-}
+SLICES = [1, 2, 7, 1 << 21]
+"""Steps of a kernel call."""
 
 
 def random_query(draw):
@@ -50,10 +43,10 @@ def random_query(draw):
     return f"{text} WITHIN {draw.choice([0, 4, 8, 12, 20])}"
 
 
-def run_over(plan, events, draw, slack, *, ties=None, cut=(1, 1, 2, 5, 30), dumps=0.0, **options):
+def run_over(plan, events, draw, slack, *, ties=None, cut=(1, 1, 2, 5, 30), dumps=0.0):
     """Run over random batches and return the matches; the clock moves after most of them."""
     given = arrivals(plan, events, ties)
-    run = Disordered(plan if ties is None else with_tie_break(plan), **options)
+    run = Disordered(plan if ties is None else with_tie_break(plan))
     at = 0
     while at < len(events):
         size = draw.choice(cut)
@@ -72,9 +65,9 @@ def small_rooms(draw, monkeypatch):
         ("CHUNK_MATCHES", (1, 3, 1 << 10)),
         ("FIRST_INSTANCES", (1, 4, 256)),
         ("FIRST_HOLDING", (1, 2, 64)),
-        ("FIRST_SWEEP", (2, 10, 1000)),
     ):
         monkeypatch.setattr(disorder, name, draw.choice(sizes))
+    monkeypatch.setattr(budget, "SLICE_STEPS", draw.choice(SLICES))
 
 
 def judge_streams(seeds, monkeypatch):
@@ -85,10 +78,9 @@ def judge_streams(seeds, monkeypatch):
         plan, slack = plan_of(text), draw.choice(SLACKS)
         events = delayed(draw, random_events(draw, "AABBCCD", draw.randint(1, 26), draw.choice([5, 15, 40])), slack)
         ties = draw.choice([None, [draw.randrange(3) for _ in events]])
-        options = draw.choice(list(SWITCHES.values()))
         small_rooms(draw, monkeypatch)
-        matches = run_over(plan, events, draw, slack, ties=ties, dumps=0.3, **options)
-        assert matches == by_oracle(plan, events, ties), (seed, text, options, slack, events, ties)
+        matches = run_over(plan, events, draw, slack, ties=ties, dumps=0.3)
+        assert matches == by_oracle(plan, events, ties), (seed, text, slack, events, ties)
         found += len(matches)
     return found
 
@@ -121,12 +113,13 @@ def drawn(text, seed, length=18):
 
 
 @BY_QUERY
-@pytest.mark.parametrize("switch", SWITCHES)
-def test_every_optimisation_changes_nothing(text, switch):
+@pytest.mark.parametrize("steps", SLICES)
+def test_a_budget_of_few_steps_for_each_call_changes_nothing(text, steps, monkeypatch):
+    monkeypatch.setattr(budget, "SLICE_STEPS", steps)
     plan = plan_of(text)
     for seed in range(1 if SLOW else 8):
         draw, slack, events = drawn(text, seed)
-        assert run_over(plan, events, draw, slack, **SWITCHES[switch]) == by_oracle(plan, events), seed
+        assert run_over(plan, events, draw, slack) == by_oracle(plan, events), seed
 
 
 @BY_QUERY
@@ -174,13 +167,12 @@ def test_a_state_of_another_version_is_refused(monkeypatch):
         run.matcher.load(state)
 
 
-@pytest.mark.parametrize("switch", SWITCHES)
 @pytest.mark.parametrize("text", QUERIES[:2])
-def test_a_match_without_negation_is_given_out_when_the_last_of_its_events_arrives(text, switch):
+def test_a_match_without_negation_is_given_out_when_the_last_of_its_events_arrives(text):
     plan = plan_of(text)
     for seed in range(1 if SLOW else 10):
         _, slack, events = drawn(text, seed)
-        given, run = arrivals(plan, events), Disordered(plan, **SWITCHES[switch])
+        given, run = arrivals(plan, events), Disordered(plan)
         for at in range(len(events)):
             run.feed(given.part(at, at + 1))
             # Indices count arrivals, so the last of a match's events to arrive has the largest one.
@@ -191,12 +183,11 @@ def test_a_match_without_negation_is_given_out_when_the_last_of_its_events_arriv
 
 
 @BY_QUERY
-@pytest.mark.parametrize("switch", ["all", "no fast path", "lazy purge"])
-def test_stacks_stay_sorted_and_links_are_what_they_are_defined_to_be(text, switch):
+def test_stacks_stay_sorted_and_links_are_what_they_are_defined_to_be(text):
     plan = plan_of(text)
     for seed in range(1 if SLOW else 4):
         _, slack, events = drawn(text, seed, 30)
-        given, run = arrivals(plan, events), Disordered(plan, **SWITCHES[switch])
+        given, run = arrivals(plan, events), Disordered(plan)
         for at in range(len(events)):
             run.feed(given.part(at, at + 1))
             check_links(run, events)
@@ -219,7 +210,7 @@ def check_links(run, events):
                 here = order[event]
                 if step > 0:
                     assert order[rip] == max((other for other in lists[step - 1] if other < here), default=None)
-                if step < steps - 1 and query.use_rin:
+                if step < steps - 1:
                     assert order[rin] == min((other for other in lists[step + 1] if other > here), default=None)
                 for at in np.flatnonzero(query.step == step):
                     known = run.event_of(pool.before[own, query.column[at]])
@@ -227,11 +218,10 @@ def check_links(run, events):
     assert live == matcher.counters()["instances"] == int(pool.used.sum())
 
 
-@pytest.mark.parametrize("lazy_purge", [False, True])
 @pytest.mark.parametrize("text", [*QUERIES[:4], "SELECT * WHERE A ; B ; NOT C WITHIN 4"])
-def test_the_state_is_bounded_by_window_and_slack(text, lazy_purge):
+def test_the_state_is_bounded_by_window_and_slack(text):
     plan, slack = plan_of(text), 6
-    run, draw = Disordered(plan, lazy_purge=lazy_purge), random.Random(7)
+    run, draw = Disordered(plan), random.Random(7)
     events = [{"type": draw.choice("ABCDEEEE"), "time": at // 3, "key": None, "v": 1, "w": None, "s": None} for at in range(600 if SLOW else 6000)]
     events = delayed(draw, events, slack)
     given, rows, dumped = arrivals(plan, events), [], []
@@ -239,36 +229,21 @@ def test_the_state_is_bounded_by_window_and_slack(text, lazy_purge):
         run.feed(given.part(at, at + 50)).tell(watermark(events[: at + 50], slack))
         rows.append(len(run.kept))
         dumped.append(len(run.matcher.dump()))
-    # 50 events of a batch, and three a time unit for window and slack; a lazy purge waits until the state has doubled.
-    if not lazy_purge:
-        assert max(rows) <= 50 + 3 * (9 + slack + 2)
-        assert max(dumped) < 3 * max(dumped[:20])
-    assert run.matcher.counters()["instances"] <= max(disorder.FIRST_SWEEP, 400)
-    assert len(run.matcher._pool.row) <= 2 * disorder.FIRST_SWEEP
+    # 50 events of a batch, and three a time unit for window and slack.
+    assert max(rows) <= 50 + 3 * (9 + slack + 2)
+    assert max(dumped) < 3 * max(dumped[:20])
+    assert run.matcher.counters()["instances"] <= 400
+    assert len(run.matcher._pool.row) <= 1 << 13
 
 
-def test_a_lazy_purge_sweeps_everything_when_the_state_has_doubled(monkeypatch):
-    monkeypatch.setattr(disorder, "FIRST_SWEEP", 64)
-    plan = plan_of("SELECT * WHERE A ; B WITHIN 3")
-    # Without a B nothing is ever purged along RIP.
-    events = [{"type": "A", "time": at, "key": None, "v": 1, "w": None, "s": None} for at in range(500)]
-    given, run = arrivals(plan, events), Disordered(plan, lazy_purge=True)
-    most = 0
-    for at in range(0, 500, 10):
-        run.feed(given.part(at, at + 10)).tell(at)
-        most = max(most, run.matcher.counters()["instances"])
-    assert 50 < most < 64 + 20
-
-
-@pytest.mark.parametrize("lazy_purge", [False, True])
 @pytest.mark.parametrize("text", ["SELECT * WHERE A ; B ; C PARTITION BY key WITHIN 4", "SELECT * WHERE A ; NOT C ; B ; NOT C PARTITION BY key WITHIN 4"])
-def test_slots_of_keys_that_hold_nothing_are_given_away(text, lazy_purge):
+def test_slots_of_keys_that_hold_nothing_are_given_away(text):
     plan, slack, draw = plan_of(text), 3, random.Random(text)
     times = sorted(draw.randrange(80) for _ in range(120))
     # Keys come and go with time.
     events = [{"type": draw.choice("ABC"), "time": time, "key": time // 8 * 4 + draw.randrange(3), "v": 1, "w": None, "s": None} for time in times]
     events = delayed(draw, events, slack)
-    given, run, slots, most = arrivals(plan, events), Disordered(plan, lazy_purge=lazy_purge), {}, 0
+    given, run, slots, most = arrivals(plan, events), Disordered(plan), {}, 0
     for at in range(len(events)):
         piece = given.part(at, at + 1)
         piece.batch.key[:] = slots.setdefault(events[at]["key"], len(slots))
@@ -365,8 +340,8 @@ def test_batches_without_events_change_nothing():
 
 def test_more_matches_than_allowed_are_an_error():
     plan = plan_of("SELECT * WHERE A WITHIN 5")
-    matcher, _ = make_disorder_matcher(plan, max_matches=2)
-    with pytest.raises(MatchLimit):
+    matcher, _ = make_disorder_matcher(plan, Budget(matches=2))
+    with pytest.raises(Spent):
         list(matcher.advance(arrivals(plan, stream("aaa")).batch))
 
 

@@ -7,8 +7,9 @@ import os
 import numpy as np
 import pytest
 
+from eventide.match import budget
+from eventide.match.budget import Resource, Spent
 from eventide.match.dag import arena, enumerator
-from eventide.match.dag.enumerator import MatchLimit
 from eventide_reference import find_matches
 from match.building import GENERAL, MATCHERS, Run, ends_of, matches_of, plan_of, prepare, stream, supports
 
@@ -232,9 +233,9 @@ def test_more_matches_than_allowed_stop_the_run(matcher):
     plan = plan_of("SELECT * WHERE A ; B", matcher)
     given = prepare(plan, stream("aaabbb"))
     assert len(matches_of(plan, given.cut(2, 4), max_matches=9)) == 9
-    with pytest.raises(MatchLimit) as stopped:
+    with pytest.raises(Spent) as stopped:
         matches_of(plan, given.cut(2, 4), max_matches=8)
-    assert stopped.value.limit == 8
+    assert (stopped.value.resource, stopped.value.amount) == (Resource.MATCHES, 8)
 
 
 @BY_GENERAL
@@ -243,24 +244,24 @@ def test_what_a_selector_drops_and_what_shows_the_same_does_not_count(text, matc
     plan = plan_of(text, matcher)
     given = prepare(plan, stream("abbbc"))
     assert len(matches_of(plan, [given], max_matches=1)) == 1
-    with pytest.raises(MatchLimit):
+    with pytest.raises(Spent):
         matches_of(plan, [given], max_matches=0)
 
 
 @BY_GENERAL
 def test_candidates_that_explode_behind_one_match_stop_a_capped_run(matcher, monkeypatch):
-    monkeypatch.setattr(enumerator, "MOST_CANDIDATES", 64)
+    monkeypatch.setattr(budget, "MOST_CANDIDATES", 64)
     monkeypatch.setattr(enumerator, "CHUNK_MATCHES", 16)
     plan = plan_of("SELECT MAX * WHERE A ; B+ ; C", matcher)
     given = prepare(plan, stream("a" + "b" * (8 if matcher == "runs" else 40) + "c"))
-    with pytest.raises(MatchLimit) as stopped:
+    with pytest.raises(Spent) as stopped:
         matches_of(plan, [given], max_matches=1)
-    assert stopped.value.candidates
+    assert stopped.value.resource is Resource.CANDIDATES
 
 
 @BY_GENERAL
 def test_many_ends_with_few_candidates_each_are_no_explosion(matcher, monkeypatch):
-    monkeypatch.setattr(enumerator, "MOST_CANDIDATES", 2000)
+    monkeypatch.setattr(budget, "MOST_CANDIDATES", 2000)
     ends = 3000
     plan = plan_of("SELECT MAX * WHERE A : B:+ : C PARTITION BY key", matcher)
     given = prepare(plan, stream("abbc" * ends, keys=[key for key in range(ends) for _ in "abbc"]))

@@ -8,7 +8,7 @@ import pytest
 
 import eventide as et
 from eventide.errors import BindError
-from eventide.match.dag.enumerator import MatchLimit
+from eventide.match.budget import Spent
 from eventide.match.state_bytes import pack_arrays, unpack_arrays
 from eventide.plan.matchers.recompute import condition_kinds
 from eventide_reference import find_matches
@@ -163,7 +163,7 @@ def test_what_shows_the_same_counts_once_for_max_matches(pattern):
     given = prepare(plan, stream("abbbb"))
     matches = len(matches_of(plan, [given]))
     assert len(matches_of(plan, given.cut(3), max_matches=matches)) == matches
-    with pytest.raises(MatchLimit):
+    with pytest.raises(Spent):
         matches_of(plan, given.cut(3), max_matches=matches - 1)
 
 
@@ -171,7 +171,7 @@ def test_a_run_with_too_many_matches_stops_before_it_has_gathered_them_all(monke
     monkeypatch.setattr("eventide.match.recompute.merged_matches.CHUNK_MATCHES", 8)
     # With forgotten variables the matches of an event are compared before they leave; there are 2^60 of them.
     plan = plan_of("SELECT b WHERE A ; B+ AS b ; (B OR C)", "recompute")
-    with pytest.raises(MatchLimit):
+    with pytest.raises(Spent):
         matches_of(plan, [prepare(plan, stream("a" + "b" * 60 + "c"))], max_matches=100)
 
 

@@ -12,9 +12,9 @@ from eventide.compilation import kernel
 from eventide.index.encoding import encode_doubles, encode_integers
 from eventide.match.recompute import search
 from eventide.match.recompute.bit_rows import row_trees
+from eventide.match.recompute.bit_rows.bits import words_for
 from eventide.match.recompute.bit_rows.row_trees import LONG, MADE, PAUSE, WANTED, new_trees, with_wanted_tree
 from eventide.match.recompute.bit_rows.table import ask_tree, new_bit_rows, row_of
-from eventide.match.recompute.bit_rows.words import words_for
 from eventide.match.recompute.shape import (
     ChainRelation,
     Compare,

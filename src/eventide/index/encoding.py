@@ -73,19 +73,6 @@ def encode_integer(values, index):
     return values.view(np.uint64)[index] ^ SIGN
 
 
-@kernel
-def encode_double(values, index):
-    """Return the coordinate of one double of an array."""
-    if np.isnan(values[index]):
-        return HIGHEST ^ np.uint64(0x0007FFFFFFFFFFFF)
-    if values[index] == 0.0:
-        return SIGN
-    bits = values.view(np.uint64)[index]
-    if bits & SIGN:
-        return ~bits
-    return bits ^ SIGN
-
-
 @dataclass(frozen=True)
 class StringDictionary:
     """Distinct strings in order; the coordinate of a string is its place.

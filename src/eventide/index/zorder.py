@@ -1,7 +1,7 @@
 """Z order without Z addresses (Kammoun 2019, B.3 and B.4, Algorithms 7 and 8).
 
 The Z address of a point interleaves the bits of its coordinates, highest first, the first dimension first in each group. Kernels
-never make it: d coordinates of 64 bits are compared as they are. `interleave` is the definition that tests hold them to.
+never make it: d coordinates of 64 bits are compared as they are. Tests hold them to the addresses.
 
 Points are rows of two-dimensional arrays, passed as (array, row) so that no slice is made. A box is an array with the lowest
 corner in row LOW, the highest in row HIGH, and room for a result in row FOUND.
@@ -9,16 +9,9 @@ corner in row LOW, the highest in row HIGH, and room for a result in row FOUND.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from eventide.compilation import inner_kernel, kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eventide.index.encoding import Coordinates
 
 BITS = 64
 LOW = 0
@@ -28,55 +21,6 @@ BOX_ROWS = 3
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-
-
-def interleave(point: Sequence[int], bits: int = BITS) -> int:
-    """Return the Z address of a point, an integer of `len(point) * bits` bits.
-
-    >>> bin(interleave([0b10, 0b11], bits=2))
-    '0b1101'
-    """
-    address = 0
-    for place in range(bits - 1, -1, -1):
-        for coordinate in point:
-            address = address << 1 | int(coordinate) >> place & 1
-    return address
-
-
-def deinterleave(address: int, dimensions: int, bits: int = BITS) -> list[int]:
-    """Return the point of a Z address.
-
-    >>> deinterleave(0b1101, 2, bits=2)
-    [2, 3]
-    """
-    lengths = range(dimensions * bits, dimensions * (bits - 1), -1)
-    return [extract(address & (1 << length) - 1, length, take=1, skip=dimensions - 1) for length in lengths]
-
-
-def extract(address: int, length: int, take: int, skip: int) -> int:
-    """Return what is left when `take` bits are taken and `skip` skipped in turn, from the highest of `length` bits on.
-
-    It is the g of Kammoun 2019, 3.7 (erratum take-and-skip).
-
-    >>> bin(extract(0b110011, 6, take=1, skip=2))
-    '0b10'
-    """
-    taken = 0
-    for index in range(length):
-        if index % (take + skip) < take:
-            taken = taken << 1 | address >> length - 1 - index & 1
-    return taken
-
-
-def whole_space(dimensions: int) -> Coordinates:
-    """Return the box that holds every point.
-
-    >>> whole_space(1)[:2].tolist() == [[0], [2**64 - 1]]
-    True
-    """
-    box = np.zeros((BOX_ROWS, dimensions), np.uint64)
-    box[HIGH] = np.iinfo(np.uint64).max
-    return box
 
 
 @kernel
@@ -145,56 +89,6 @@ def shared_bits(left, one, right, other):
     if dimension < 0:
         return 64 * dimensions
     return (63 - top_bit(left[one, dimension] ^ right[other, dimension])) * dimensions + dimension
-
-
-@kernel
-def split_box(box, low, high, last_out, first_in):
-    """Cut the box of corners `low` and `high` where its highest Z bit flips, as rows of one array; False when it is one point.
-
-    Points of the box up to the cut lie in [low, last_out], all others in [first_in, high], and none between (erratum jump-mask).
-    """
-    dimension = deciding_dimension(box, low, box, high)
-    if dimension < 0:
-        return False
-    place = top_bit(box[low, dimension] ^ box[high, dimension])
-    for other in range(box.shape[1]):
-        box[last_out, other] = box[high, other]
-        box[first_in, other] = box[low, other]
-    kept = box[high, dimension] & bits_from(place + 1)
-    bit = ONE << np.uint64(place)
-    box[first_in, dimension] = kept | bit
-    box[last_out, dimension] = kept | (bit - ONE)
-    return True
-
-
-@kernel
-def next_in_by_splitting(keys, key, box):
-    """Write the first point of the box behind a key to FOUND, one split a step (Kammoun 2019, B.4.2); False if there is none."""
-    low, high, last_out, first_in, best = 0, 1, 2, 3, 4
-    corners = np.empty((5, box.shape[1]), np.uint64)
-    for dimension in range(box.shape[1]):
-        corners[low, dimension] = box[LOW, dimension]
-        corners[high, dimension] = box[HIGH, dimension]
-    known = False
-    while True:
-        if compare(keys, key, corners, low) < 0:
-            best = low
-            known = True
-            break
-        if compare(keys, key, corners, high) >= 0:
-            break
-        split_box(corners, low, high, last_out, first_in)
-        if compare(keys, key, corners, first_in) < 0:
-            known = True
-            for dimension in range(box.shape[1]):
-                corners[best, dimension] = corners[first_in, dimension]
-                corners[high, dimension] = corners[last_out, dimension]
-        else:
-            for dimension in range(box.shape[1]):
-                corners[low, dimension] = corners[first_in, dimension]
-    for dimension in range(box.shape[1]):
-        box[FOUND, dimension] = corners[best, dimension] if known else ZERO
-    return known
 
 
 @kernel

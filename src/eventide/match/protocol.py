@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from eventide.match.budget import Budget
 from eventide.match.dag.selection import Keep
 
 if TYPE_CHECKING:
@@ -68,13 +69,12 @@ class LabelledQuery(Protocol):
         ...
 
 
-
 @dataclass(frozen=True)
 class MatcherSettings:
     """How a matcher is to work.
 
     `bits` is the number of predicate bits, `forbidden_bits` the bit of each absence that is checked on matches, `columns` the
-    number of value columns. `quota` caps the matches of each key (LIMIT), `max_matches` those of the whole run.
+    number of value columns. `quota` caps the matches of each key (LIMIT), the budget what the whole run may spend.
     """
 
     source: TransitionSource
@@ -88,7 +88,7 @@ class MatcherSettings:
     deduplicate: bool = False
     consume: int = 0
     quota: int | None = None
-    max_matches: int | None = None
+    budget: Budget = field(default_factory=Budget)
     slice_index: int = 0
     slices: int = 1
 

@@ -7,13 +7,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from eventide.match.budget import Resource, Spent
+
 UNKNOWN = -2
 MOST_MOVES = 10
 """Eligible moves are a set of bits; more alternatives for one event than this are refused."""
-
-
-class TooManyMoves(Exception):  # noqa: N818 - the runtime turns it into an error that a user sees
-    """One event could be taken in more ways than the runs matcher tells apart."""
 
 
 class TransitionLike(Protocol):
@@ -180,7 +178,7 @@ class SymbolTable:
     def _fill_skips(self, state: int, symbol: int, expansion: ExpansionLike) -> None:
         labels = [move.label for move in expansion.marked]
         if len(labels) > MOST_MOVES:
-            raise TooManyMoves(len(labels))
+            raise Spent(Resource.ALTERNATIVES, len(labels))
         targets = []
         for eligible in range(1 << len(labels)):
             chosen = frozenset(label for number, label in enumerate(labels) if eligible >> number & 1)

@@ -9,7 +9,6 @@ from eventide.index.encoding import (
     StringDictionary,
     decode_doubles,
     decode_integers,
-    encode_double,
     encode_doubles,
     encode_integer,
     encode_integers,
@@ -55,12 +54,10 @@ def test_every_nan_is_the_same_largest_value():
     codes = encode_doubles(strange)
     assert len(set(codes.tolist())) == 1
     assert codes[0] > encode_doubles(np.array([np.inf]))[0]
-    assert [encode_double(strange, index) for index in range(4)] == codes.tolist()
 
 
 def test_kernels_encode_one_value_as_arrays_are_encoded():
     assert [encode_integer(INTEGERS, index) for index in range(len(INTEGERS))] == encode_integers(INTEGERS).tolist()
-    assert [encode_double(DOUBLES, index) for index in range(len(DOUBLES))] == encode_doubles(DOUBLES).tolist()
 
 
 def test_strings_keep_the_order_of_their_utf8_bytes():

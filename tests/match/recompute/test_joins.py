@@ -20,8 +20,7 @@ from eventide.match.recompute.bit_rows.comparisons import (
     narrow,
     predicates_of,
 )
-from eventide.match.recompute.bit_rows.words import words_for
-from eventide.match.recompute.joins.hybrid_join import COMPARED, REUSED, hybrid_join, nested_loop_join, new_counters, renumber
+from eventide.match.recompute.joins.hybrid_join import COMPARED, REUSED, hybrid_join, nested_loop_join, new_counters
 from eventide.match.recompute.joins.sweep_join import sorted_orders, sweep_join
 from match.recompute.points import dirty_bits, joined, random_predicates, random_side, unpacked
 
@@ -152,15 +151,3 @@ def test_the_sweep_compares_no_pairs():
     rng = np.random.default_rng(9)
     _, counters = run(sorting_sweep_join, random_side(rng, 100, 2), random_side(rng, 100, 2), random_predicates(rng, 2))
     assert counters[COMPARED] == 0
-
-
-def test_renumbering_moves_every_bit():
-    rng = np.random.default_rng(3)
-    for _ in range(50):
-        outer, inner, predicates = random_side(rng, 90, 2), random_side(rng, 150, 2), random_predicates(rng, 2)
-        bits = dirty_bits(outer, inner)
-        nested_loop_join(outer, inner, predicates, bits, new_counters())
-        rows, columns = rng.permutation(90), rng.permutation(150)
-        moved = np.full((90, words_for(150)), 77, np.uint64)
-        renumber(bits, rows, columns, moved)
-        assert np.array_equal(unpacked(moved, 150)[rows][:, columns], unpacked(bits, 150))

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from eventide.index.zorder import deinterleave, shared_bits, z_order
-from eventide.match.recompute.bit_rows.comparisons import GREATER, LESS, Side, predicates_of
-from eventide.match.recompute.bit_rows.words import blocks_of, words_for
+from eventide.index.zorder import shared_bits, z_order
+from eventide.match.recompute.bit_rows.bits import words_for
+from eventide.match.recompute.bit_rows.comparisons import GREATER, LESS, Side, blocks_of, predicates_of
 from eventide.match.recompute.joins.hybrid_join import BLOCKS, COMPARED, REUSED, new_counters
 from eventide.match.recompute.joins.region_join import region_join
 from eventide.match.recompute.joins.regions import (
@@ -24,6 +24,7 @@ from eventide.match.recompute.joins.regions import (
     regions_of,
 )
 from match.recompute.points import address, dirty_bits, joined, random_points, random_predicates, random_side, unpacked
+from match.recompute.z_addresses import deinterleave
 
 
 def points_of(addresses, dimensions=2, bits=3):

@@ -7,22 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from eventide.index.zorder import (
-    BOX_ROWS,
-    FOUND,
-    HIGH,
-    LOW,
-    compare,
-    deinterleave,
-    extract,
-    interleave,
-    next_in,
-    next_in_by_splitting,
-    shared_bits,
-    split_box,
-    top_bit,
-)
+from eventide.index.zorder import BOX_ROWS, FOUND, HIGH, LOW, compare, next_in, shared_bits, top_bit
 from match.recompute.points import address, inside, random_box, random_points
+from match.recompute.z_addresses import deinterleave, extract, interleave, next_in_by_splitting, split_box
 
 CURSORS = [next_in, next_in_by_splitting]
 

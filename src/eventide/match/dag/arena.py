@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.dag.enumeration import MatchBatch, new_accepts, new_walk
+from eventide.match.budget import SPENT, Account
+from eventide.match.dag.enumeration import MatchBatch, grow_walk, new_accepts, new_walk
 from eventide.match.dag.enumerator import Enumerator
 from eventide.match.dag.event_store import EventStore
 from eventide.match.dag.kernel import (
     ACCEPTED,
     COUNTERS,
     DONE,
+    KEPT_COUNTERS,
     KEY,
     NEED_ACCEPTS,
     NEED_LISTS,
     NEED_NODES,
     NEED_TRANSITION,
+    NEED_WALK,
     OPEN_ACCEPT,
     TOP,
     WANTED_STATE,
@@ -44,6 +47,7 @@ class DagArena(Enumerator):
     """A matcher whose partial matches are nodes of one arena. Subclasses keep the lists of active states or runs."""
 
     name = ""
+
     def __init__(self, settings: MatcherSettings) -> None:
         self._settings = settings
         self._symbols = SymbolTable(settings.source, settings.bits, with_skips=self.judges_on_arrival)
@@ -53,9 +57,8 @@ class DagArena(Enumerator):
         self._counters = np.zeros(COUNTERS, np.int64)
         self._rows = EventStore(settings.columns, settings.forbidden_bits)
         self._taken = np.zeros(1, np.int64)
-        self._matches = 0
+        self._account = Account(settings.budget)
         self._walk = new_walk()
-        self.peak_nodes = 0
 
     # What subclasses provide ------------------------------------------------------------------------------------------
 
@@ -104,7 +107,8 @@ class DagArena(Enumerator):
         end = self._rows.count
         row = begin
         stopped = (DONE, begin)
-        while row < end:
+        status = SPENT if begin < end else DONE
+        while status != DONE:
             status, row = self._take(row, end)
             # Asked for the same again: what was cleared away was not enough for this one event.
             again, stopped = stopped == (status, row), (status, row)
@@ -120,7 +124,9 @@ class DagArena(Enumerator):
                 self._grow_accepts(more=again)
             elif status == NEED_LISTS:
                 self._grow_lists()
-            elif status != DONE:
+            elif status == NEED_WALK:
+                self._walk = grow_walk(self._walk)
+            elif status not in (DONE, SPENT):
                 raise AssertionError(status)
         if self._settings.trailing:
             yield from self._flush(self._settled_accepts())
@@ -218,9 +224,9 @@ class DagArena(Enumerator):
         count = int(self._counters[ACCEPTED])
         arrays: dict[str, npt.NDArray[np.generic]] = {
             "version": np.array([STATE_VERSION]),
-            "counters": self._counters,
+            "counters": self._counters[:KEPT_COUNTERS],
             "taken": self._taken,
-            "matches": np.array([self._matches]),
+            "matches": np.array([self._account.matches]),
             "history": self._symbols.history(),
             **self._rows.dump(),
         }
@@ -237,9 +243,9 @@ class DagArena(Enumerator):
         if int(arrays["version"][0]) != STATE_VERSION:
             message = f"state of version {int(arrays['version'][0])} cannot be read, this is version {STATE_VERSION}"
             raise ValueError(message)
-        self._counters[:] = arrays["counters"]
+        self._counters[:KEPT_COUNTERS] = arrays["counters"]
         self._taken = arrays["taken"]
-        self._matches = int(arrays["matches"][0])
+        self._account.matches = int(arrays["matches"][0])
         self._symbols.replay(arrays["history"])
         self._rows.load(arrays)
         top = len(arrays["node_label"])
@@ -276,17 +282,12 @@ class DagArena(Enumerator):
         self._renumber(marked, moved)
         self._accepts.node[:count] = moved[self._accepts.node[:count]]
         self._counters[TOP] = live
-        self.peak_nodes = max(self.peak_nodes, live)
         capacity = self._nodes.label.shape[0]
         if 4 * live > capacity or more:
             larger = new_nodes(max(4 * live, 2 * capacity))
             for name, column in larger._asdict().items():
                 column[:live] = getattr(self._nodes, name)[:live]
             self._nodes = larger
-
-    def arena_size(self) -> int:
-        """Return for how many nodes there is room."""
-        return int(self._nodes.label.shape[0])
 
 
 def _forget_links(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.compilation import inner_kernel, kernel
+from eventide.match.budget import SPENT
 from eventide.match.dag.enumeration import FINISHED, FULL, GROW
 from eventide.match.dag.nodes import BOTTOM, UNION
 from eventide.match.dag.slicing import counted_paths, push_slice, rounding
@@ -143,12 +144,14 @@ def enumerate_checked(
     counts,
     counted,
     possible,
+    steps,
 ):
     """Enumerate with conditions, absences and slices; returns (status, accept, stack size, matches written).
 
     `counts` and `counted` have a place for every value of `bits` and every node (`slicing.py`); they are used when `slices` is
     above 1. `possible` is that of `possible_values`, with no groups where nothing must agree. The path is laid out from the
-    latest event on.
+    latest event on. FULL, GROW and SPENT ask for room for matches, a larger walk and steps; the call is then repeated with what
+    was returned.
     """
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
     stack, depths, positions, begins, limits = walk.node, walk.depth, walk.position, walk.begin, walk.end
@@ -164,6 +167,7 @@ def enumerate_checked(
     room = rows.shape[0]
     number = 0
     satisfied = -1
+    left_steps = steps[0]
     scratch = new_scratch()
     groups = possible.shape[0]
     # One group is the common case, and kept in the simplest arrays.
@@ -217,9 +221,11 @@ def enumerate_checked(
             if number - first >= left_to_take:
                 size = 0
                 break
-            if number == limit:
+            if number == limit or left_steps <= 0:
                 taken[key] += number - first
-                return FULL, accept, size, number
+                steps[0] = left_steps
+                return FULL if number == limit else SPENT, accept, size, number
+            left_steps -= 1
             size -= 1
             node = stack[size]
             depth = depths[size]
@@ -236,6 +242,7 @@ def enumerate_checked(
                     positions[size], begins[size], limits[size] = position, begin, limit_position
                     walk.value[size] = value_number
                     taken[key] += number - first
+                    steps[0] = left_steps
                     return GROW, accept, size + 1, number
                 if label == UNION:
                     left = left_of[node]
@@ -276,6 +283,7 @@ def enumerate_checked(
                     continue
                 row = row_of[node]
                 if label != BOTTOM:
+                    left_steps -= 1
                     path_row[depth] = row
                     path_label[depth] = label
                     depth += 1
@@ -366,6 +374,7 @@ def enumerate_checked(
                     positions[size], begins[size], limits[size] = position, begin, limit_position
                     walk.value[size] = value_number
                     taken[key] += number - first
+                    steps[0] = left_steps
                     return FULL, accept, size + 1, number
                 starts[number] = row
                 ends[number] = end
@@ -380,4 +389,5 @@ def enumerate_checked(
                     size = 0
                 break
         taken[key] += number - first
+    steps[0] = left_steps
     return FINISHED, accept, size, number

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import copy_start, kernel
+from eventide.match.budget import SPENT
 from eventide.match.dag.nodes import BOTTOM, UNION
 
 FINISHED = 0
@@ -152,13 +153,13 @@ def grow_walk(walk):
 
 
 @kernel
-def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limit, quota, taken, one_each):
+def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limit, quota, taken, one_each, steps):
     """Enumerate without conditions; returns (status, accept, stack size, matches written).
 
     With `one_each` one match is enough for an end event. A key yields at most `quota` matches; `taken[key]` counts them from
-    call to call. FULL asks for room for matches, GROW for a larger walk; the call is then repeated with what was returned. One
-    place of the stack is always spare, so that the node at hand can be put back. The path is laid out from the end of its
-    arrays, which makes it a plain copy into the result.
+    call to call. FULL asks for room for matches, GROW for a larger walk, SPENT for steps; the call is then repeated with what was
+    returned. One place of the stack is always spare, so that the node at hand can be put back. The path is laid out from the
+    end of its arrays, which makes it a plain copy into the result.
     """
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
     stack, depths, path_row, path_label = walk.node, walk.depth, walk.path_row, walk.path_label
@@ -168,6 +169,7 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
     room = rows.shape[0]
     number = 0
     satisfied = -1
+    left_steps = steps[0]
     written = offsets[0]
     while accept < last_accept or size > 0:
         if size == 0:
@@ -189,9 +191,11 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
             if number - first >= left_to_take:
                 size = 0
                 break
-            if number == limit:
+            if number == limit or left_steps <= 0:
                 taken[key] += number - first
-                return FULL, accept, size, number
+                steps[0] = left_steps
+                return FULL if number == limit else SPENT, accept, size, number
+            left_steps -= 1
             size -= 1
             node = stack[size]
             depth = depths[size]
@@ -204,6 +208,7 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
                             stack[size] = node
                             depths[size] = depth
                             taken[key] += number - first
+                            steps[0] = left_steps
                             return GROW, accept, size + 1, number
                         stack[size] = right
                         depths[size] = depth
@@ -216,6 +221,7 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
                         stack[size] = node
                         depths[size] = depth
                         taken[key] += number - first
+                        steps[0] = left_steps
                         return GROW, accept, size + 1, number
                     depth += 1
                     path_row[reach - depth] = row
@@ -228,6 +234,7 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
                     stack[size] = node
                     depths[size] = depth if label == BOTTOM else depth - 1
                     taken[key] += number - first
+                    steps[0] = left_steps
                     return FULL, accept, size + 1, number
                 starts[number] = row
                 ends[number] = end
@@ -236,6 +243,7 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
                     rows[written + index] = path_row[source + index]
                     labels[written + index] = path_label[source + index]
                 written += depth
+                left_steps -= depth
                 number += 1
                 offsets[number] = written
                 if one_each:
@@ -243,4 +251,5 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
                     size = 0
                 break
         taken[key] += number - first
+    steps[0] = left_steps
     return FINISHED, accept, size, number

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from eventide.match.budget import SPENT
 from eventide.match.dag.checking import enumerate_checked
 from eventide.match.dag.enumeration import (
     COUNT_LIMIT,
     FINISHED,
+    FULL,
     GROW,
     Accepts,
     MatchBatch,
@@ -30,6 +32,7 @@ from eventide.match.programs.agreement import ANY_VALUE, possible_values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from eventide.match.budget import Account
     from eventide.match.dag.event_store import EventStore
     from eventide.match.dag.nodes import Nodes
     from eventide.match.protocol import MatcherSettings
@@ -37,17 +40,6 @@ if TYPE_CHECKING:
 CHUNK_MATCHES = 1 << 16
 FIRST_GROUP, LARGEST_GROUP = 256, 1 << 14
 """How many accepts a selector looks at together; no more than the first number where matches are capped."""
-MOST_CANDIDATES = 1 << 18
-"""Where matches are capped, so are those that a selector compares: the few that it keeps may hide an explosion."""
-
-
-class MatchLimit(Exception):  # noqa: N818 - the runtime turns it into an error that a user sees
-    """More matches than the caller allowed, or more candidates for them than a capped run may hold."""
-
-    def __init__(self, limit: int, *, candidates: bool = False) -> None:
-        super().__init__(limit)
-        self.limit = limit
-        self.candidates = candidates
 
 
 class Enumerator(ABC):
@@ -59,7 +51,7 @@ class Enumerator(ABC):
     _counters: npt.NDArray[np.int64]
     _rows: EventStore
     _taken: npt.NDArray[np.int64]
-    _matches: int
+    _account: Account
     _walk: Walk
     _absence_count: int
 
@@ -124,7 +116,7 @@ class Enumerator(ABC):
         walk = self._walk
         step = self._enumerator()
         begin_of_group, group = 0, FIRST_GROUP
-        largest = LARGEST_GROUP if self._settings.max_matches is None else FIRST_GROUP
+        largest = LARGEST_GROUP if self._settings.budget.matches is None else FIRST_GROUP
         found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         while accept < count or size > 0:
             last = self._group_end(begin_of_group, group, count) if selecting else count
@@ -135,11 +127,13 @@ class Enumerator(ABC):
                 status, accept, size, number = step(accept, last, size, walk, view)
                 written += number
                 if selecting:
-                    self._allow_candidates(written)
+                    self._account.allow_candidates(written)
                 else:
-                    self._count(number)
+                    self._account.take_matches(number)
                 if status == FINISHED:
                     break
+                if status == SPENT:
+                    continue
                 if status == GROW:
                     walk = grow_walk(walk)
                     continue
@@ -155,21 +149,39 @@ class Enumerator(ABC):
 
     def _enumerate_preferred(self, count: int) -> Iterator[MatchBatch]:
         """Yield what NEXT or LAST keeps; without conditions between events the winners are found without their rivals."""
-        accept = 0
+        accept = root = size = number = 0
         latest = self._settings.keep is Keep.LAST
         seen = np.zeros(int(self._counters[TOP]), np.int64)
         found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
-        while accept < count:
-            found.offset[0] = 0
-            status, accept, number = enumerate_preferred(self._nodes, self._accepts, accept, count, found, latest, seen)
-            if number:
+        status = SPENT
+        while status != FINISHED:
+            status, accept, root, size, number = enumerate_preferred(
+                self._nodes,
+                self._accepts,
+                accept,
+                count,
+                root,
+                size,
+                self._walk,
+                found,
+                number,
+                CHUNK_MATCHES,
+                latest,
+                seen,
+                self._account.slice(),
+            )
+            # Matches that end at one event stay together, since they may show the same.
+            between = root == 0 and size == 0
+            if status == GROW:
+                self._walk = grow_walk(self._walk)
+            elif status == FULL and not between:
+                found = larger_found(found, number)
+            elif number and between:
                 yield self._counted(self._without_duplicates(found, number))
-                found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
-            elif status != FINISHED:
-                found = larger_found(found, 0)
+                found, number = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES), 0
 
     def _enumerator(self) -> Callable[..., tuple[int, int, int, int]]:
-        settings, nodes, accepts, taken = self._settings, self._nodes, self._accepts, self._taken
+        settings, nodes, accepts, taken, account = self._settings, self._nodes, self._accepts, self._taken, self._account
         # A selector needs all candidates, so the quota is applied to what it keeps.
         quota = COUNT_LIMIT if settings.quota is None or self._selects() else settings.quota
         one_each = settings.keep is Keep.ANY
@@ -177,7 +189,18 @@ class Enumerator(ABC):
 
             def plain(accept: int, last: int, size: int, walk: object, found: MatchBatch) -> tuple[int, int, int, int]:
                 return enumerate_plain(  # type: ignore[no-any-return]
-                    nodes, accepts, accept, last, size, walk, found, len(found.start), quota, taken, one_each
+                    nodes,
+                    accepts,
+                    accept,
+                    last,
+                    size,
+                    walk,
+                    found,
+                    len(found.start),
+                    quota,
+                    taken,
+                    one_each,
+                    account.slice(),
                 )
 
             return plain
@@ -216,6 +239,7 @@ class Enumerator(ABC):
                 counts,
                 counted,
                 possible,
+                account.slice(),
             )
 
         return checked
@@ -231,22 +255,9 @@ class Enumerator(ABC):
             end += 1
         return end
 
-    def _count(self, number: int) -> None:
-        self._matches += number
-        limit = self._settings.max_matches
-        if limit is not None and self._matches > limit:
-            raise MatchLimit(limit)
-
     def _counted(self, found: MatchBatch) -> MatchBatch:
-        self._count(len(found.start))
+        self._account.take_matches(len(found.start))
         return found
-
-    def _allow_candidates(self, number: int) -> None:
-        if self._settings.max_matches is None:
-            return
-        most = max(MOST_CANDIDATES, self._settings.max_matches)
-        if number > most:
-            raise MatchLimit(most, candidates=True)
 
     @staticmethod
     def _tail_of(found: MatchBatch, written: int) -> MatchBatch:
@@ -258,7 +269,9 @@ class Enumerator(ABC):
         if self._settings.keep is Keep.ALL:
             keep[:] = 1
         else:
-            select(found, written, int(self._settings.keep), keep)
+            begin = one = 0
+            while begin < written:
+                begin, one = select(found, written, int(self._settings.keep), keep, begin, one, self._account.slice())
         return self._kept(found, written, keep)
 
     def _without_duplicates(self, found: MatchBatch, written: int) -> MatchBatch:

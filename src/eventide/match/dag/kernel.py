@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import inner_kernel, kernel
+from eventide.match.budget import SPENT
 from eventide.match.dag.checking import enumerate_checked
-from eventide.match.dag.enumeration import COUNT_LIMIT, FULL, GROW, grow_walk
+from eventide.match.dag.enumeration import COUNT_LIMIT, FULL, GROW
 from eventide.match.dag.nodes import BOTTOM, NONE, insert, merge
 from eventide.match.transitions import UNKNOWN
 
@@ -19,6 +20,7 @@ NEED_NODES = 2
 NEED_ACCEPTS = 3
 NEED_LISTS = 4
 CONFIRM = 5
+NEED_WALK = 6
 
 TOP = 0
 ACCEPTED = 1
@@ -28,7 +30,13 @@ EPOCH = 4
 OPEN_ACCEPT = 5
 KEY = 6
 CONFIRM_FROM = 7
-COUNTERS = 8
+KEPT_COUNTERS = 8
+"""The counters behind these mean something in the middle of a batch only."""
+WALK_SIZE = 8
+CONFIRMS = 9
+MIDWAY = 10
+RUN, RUN_BEFORE, FRESH_RUN, ACCEPTED_BEFORE = 11, 12, 13, 14
+COUNTERS = 15
 
 CONSUME_NONE = 0
 CONSUME_SLOT = 1
@@ -144,11 +152,11 @@ def record(accepts, counters, slot, row, node, low):
 
 
 @kernel
-def advance(tables, nodes, lists, events, previous, accepts, counters, consume, confirm, begin, end):
+def advance(tables, nodes, lists, events, previous, accepts, counters, consume, confirm, begin, end, steps):
     """Take the events of rows begin..end into the automaton; returns (status, row to go on with).
 
-    A status other than DONE asks the caller for room, for a transition, or (CONFIRM) whether the accepts just recorded hold a
-    match at all; the call is then repeated from the returned row.
+    A status other than DONE asks the caller for room, for a transition, for steps, or (CONFIRM) whether the accepts just recorded
+    hold a match at all; the call is then repeated from the returned row.
     """
     # Arrays are unpacked once, so that the loop reads plain names.
     label, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
@@ -173,6 +181,10 @@ def advance(tables, nodes, lists, events, previous, accepts, counters, consume, 
     absences = previous.shape[0]
     top = counters[TOP]
     for row in range(begin, end):
+        if steps[0] <= 0:
+            counters[TOP] = top
+            return SPENT, row
+        steps[0] -= 1
         if restarts[row]:
             restart_slot(lists, accepts, counters, slots[row])
             restarts[row] = 0
@@ -198,6 +210,7 @@ def advance(tables, nodes, lists, events, previous, accepts, counters, consume, 
         if active == 0 and starts == 0 and quiet_start < 0 and not quiet_accept:
             continue
         moves = starts + 1
+        steps[0] -= active
         for position in range(active):
             state = list_state[slot, position]
             if first_move[state, symbol] == UNKNOWN:
@@ -342,53 +355,79 @@ def consume_matches(lists, counters, consume, slot):
 
 
 @inner_kernel
-def holds_a_match(nodes, accepts, counters, walk, found, taken, programs, absences, store):
-    """Return the walk and whether the accepts since CONFIRM_FROM hold any match."""
+def confirm_accepts(nodes, accepts, counters, walk, found, taken, programs, absences, store, steps):
+    """Look for a match among the accepts since CONFIRM_FROM; returns (status, whether there is one).
+
+    SPENT and NEED_WALK ask for steps and for a larger walk; the walk then goes on.
+    """
     bits = np.zeros(1, np.int64)
     counts = np.zeros((1, 1), np.float64)
     counted = np.zeros((1, 1), np.int64)
     possible = np.zeros((0, 0), np.int64)
-    accept, size = counters[CONFIRM_FROM], 0
     found.offset[0] = 0
-    while True:
-        status, accept, size, number = enumerate_checked(
-            nodes,
-            accepts,
-            accept,
-            counters[ACCEPTED],
-            size,
-            walk,
-            found,
-            1,
-            COUNT_LIMIT,
-            taken,
-            True,
-            programs,
-            absences,
-            store,
-            0,
-            1,
-            bits,
-            counts,
-            counted,
-            possible,
-        )
-        # FULL without a match written means that one did not fit.
-        if status != GROW:
-            return walk, number > 0 or status == FULL
-        walk = grow_walk(walk)
+    status, accept, size, number = enumerate_checked(
+        nodes,
+        accepts,
+        counters[CONFIRM_FROM],
+        counters[ACCEPTED],
+        counters[WALK_SIZE],
+        walk,
+        found,
+        1,
+        COUNT_LIMIT,
+        taken,
+        True,
+        programs,
+        absences,
+        store,
+        0,
+        1,
+        bits,
+        counts,
+        counted,
+        possible,
+        steps,
+    )
+    # FULL without a match written means that one did not fit.
+    exists = number > 0 or status == FULL
+    counters[CONFIRM_FROM] = accept
+    counters[WALK_SIZE] = 0 if exists else size
+    if exists or status not in (SPENT, GROW):
+        return DONE, exists
+    return SPENT if status == SPENT else NEED_WALK, False
 
 
 @kernel
 def advance_confirming(
-    tables, nodes, lists, events, previous, accepts, counters, consume, begin, end, walk, found, taken, programs, absences, store
+    tables,
+    nodes,
+    lists,
+    events,
+    previous,
+    accepts,
+    counters,
+    consume,
+    begin,
+    end,
+    walk,
+    found,
+    taken,
+    programs,
+    absences,
+    store,
+    steps,
 ):
     """Advance where only a look at the conditions tells whether an accept holds a match that consumes."""
     while True:
-        status, begin = advance(tables, nodes, lists, events, previous, accepts, counters, consume, True, begin, end)
-        if status != CONFIRM:
+        if not counters[CONFIRMS]:
+            status, begin = advance(tables, nodes, lists, events, previous, accepts, counters, consume, True, begin, end, steps)
+            if status != CONFIRM:
+                return status, begin
+        counters[CONFIRMS] = 1
+        status, exists = confirm_accepts(nodes, accepts, counters, walk, found, taken, programs, absences, store, steps)
+        if status != DONE:
             return status, begin
-        walk, exists = holds_a_match(nodes, accepts, counters, walk, found, taken, programs, absences, store)
+        counters[CONFIRMS] = 0
         if exists:
             consume_matches(lists, counters, consume, events.slot[begin - 1])
 

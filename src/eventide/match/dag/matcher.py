@@ -59,6 +59,7 @@ class DagMatcher(DagArena):
                 settings.labelled.programs(),
                 settings.labelled.absences(),
                 self._rows.store,
+                self._account.slice(),
             )
         return advance(  # type: ignore[no-any-return]
             self._symbols.tables,
@@ -72,6 +73,7 @@ class DagMatcher(DagArena):
             False,
             begin,
             end,
+            self._account.slice(),
         )
 
     def _ensure_slots(self, slots: int) -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.compilation import copy_start, inner_kernel, kernel
-from eventide.match.dag.enumeration import FINISHED, FULL
+from eventide.match.budget import SPENT
+from eventide.match.dag.enumeration import FINISHED, FULL, GROW
 from eventide.match.dag.nodes import UNION
 
 
@@ -50,15 +51,17 @@ def outputs_below(label_of, left_of, right_of, start_of, sources, size, low, see
 
 @inner_kernel
 def latest_support(nodes, roots, root_count, low, seen, stamp, support):
-    """Write the winning support of LAST, latest event first; returns (its length, the next stamp, support)."""
+    """Write the winning support of LAST, latest event first; returns (its length, the next stamp, support, nodes looked at)."""
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
     sources = roots[:root_count].copy()
     size = root_count
     found = np.empty(64, np.int32)
     length = 0
+    looked = 0
     while size > 0:
         stamp += 1
         number, found = outputs_below(label_of, left_of, right_of, start_of, sources, size, low, seen, stamp, found)
+        looked += number
         best = -1
         for index in range(number):
             best = max(best, row_of[found[index]])
@@ -76,12 +79,12 @@ def latest_support(nodes, roots, root_count, low, seen, stamp, support):
             if row_of[node] == best and left_of[node] >= 0:
                 sources[size] = left_of[node]
                 size += 1
-    return length, stamp, support
+    return length, stamp, support, looked
 
 
 @inner_kernel
 def earliest_support(nodes, roots, root_count, low, seen, stamp, support):
-    """Write the winning support of NEXT, latest event first; returns (its length, the next stamp, support)."""
+    """Write the winning support of NEXT, latest event first; returns (its length, the next stamp, support, nodes looked at)."""
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
     # The live nodes below the roots, then their edges turned around.
     stamp += 1
@@ -188,84 +191,105 @@ def earliest_support(nodes, roots, root_count, low, seen, stamp, support):
                 frontier_size += 1
     for index in range(length // 2):
         support[index], support[length - 1 - index] = support[length - 1 - index], support[index]
-    return length, stamp, support
+    return length, stamp, support, size
 
 
 @inner_kernel
-def write_bindings(nodes, roots, root_count, low, support, length, end, found, number):
-    """Write every match with exactly this support (they differ in variables only); returns how many are written, -1 if full."""
+def write_bindings(nodes, roots, root, root_count, size, walk, low, support, length, end, found, number, steps):
+    """Write every match with exactly this support (they differ in variables only), from a root and a suspended walk on.
+
+    Returns (status, root, stack size, matches written).
+    """
     label_of, row_of, left_of, right_of, start_of = nodes.label, nodes.row, nodes.left, nodes.right, nodes.start
-    stack = np.empty(64 + 4 * length, np.int32)
-    depths = np.empty(64 + 4 * length, np.int32)
-    labels = np.empty(length, np.int32)
-    for index in range(root_count):
-        size = 1
-        stack[0] = roots[index]
-        depths[0] = 0
-        while size > 0:
-            size -= 1
-            node = stack[size]
-            depth = depths[size]
-            while True:
-                if label_of[node] == UNION:
-                    right = right_of[node]
-                    if start_of[right] >= low:
-                        if size == stack.shape[0]:
-                            more = np.empty(2 * size, np.int32)
-                            more_depths = np.empty(2 * size, np.int32)
-                            copy_start(more, stack, size)
-                            copy_start(more_depths, depths, size)
-                            stack = more
-                            depths = more_depths
-                        stack[size] = right
+    stack, depths, labels = walk.node, walk.depth, walk.path_label
+    spare = stack.shape[0] - 1
+    if length >= labels.shape[0]:
+        return GROW, root, size, number
+    while root < root_count or size > 0:
+        if size == 0:
+            stack[0] = roots[root]
+            depths[0] = 0
+            size = 1
+            root += 1
+        if steps[0] <= 0:
+            return SPENT, root, size, number
+        size -= 1
+        node = stack[size]
+        depth = depths[size]
+        while True:
+            steps[0] -= 1
+            if label_of[node] == UNION:
+                right = right_of[node]
+                if start_of[right] >= low:
+                    if size == spare:
+                        stack[size] = node
                         depths[size] = depth
-                        size += 1
-                    node = left_of[node]
-                    continue
-                if depth == length or row_of[node] != support[depth]:
-                    break
-                labels[depth] = label_of[node]
-                depth += 1
-                if left_of[node] >= 0:
-                    node = left_of[node]
-                    continue
-                if depth < length:
-                    break
-                written = found.offset[number]
-                if number == found.start.shape[0] or written + length > found.row.shape[0]:
-                    return -1
-                found.start[number] = row_of[node]
-                found.end[number] = end
-                for place in range(length):
-                    found.row[written + place] = support[length - 1 - place]
-                    found.label[written + place] = labels[length - 1 - place]
-                number += 1
-                found.offset[number] = written + length
+                        return GROW, root, size + 1, number
+                    stack[size] = right
+                    depths[size] = depth
+                    size += 1
+                node = left_of[node]
+                continue
+            if depth == length or row_of[node] != support[depth]:
                 break
-    return number
+            labels[depth] = label_of[node]
+            depth += 1
+            if left_of[node] >= 0:
+                node = left_of[node]
+                continue
+            if depth < length:
+                break
+            written = found.offset[number]
+            if number == found.start.shape[0] or written + length > found.row.shape[0]:
+                # Come back to this leaf with more room.
+                stack[size] = node
+                depths[size] = depth - 1
+                return FULL, root, size + 1, number
+            found.start[number] = row_of[node]
+            found.end[number] = end
+            for place in range(length):
+                found.row[written + place] = support[length - 1 - place]
+                found.label[written + place] = labels[length - 1 - place]
+            number += 1
+            found.offset[number] = written + length
+            break
+    return FINISHED, root, size, number
 
 
 @kernel
-def enumerate_preferred(nodes, accepts, accept, last_accept, found, latest, seen):
-    """Write the matches that win at each end event; returns (status, accept to go on with, matches written)."""
-    number = 0
+def enumerate_preferred(nodes, accepts, accept, last_accept, root, size, walk, found, number, limit, latest, seen, steps):
+    """Write the matches that win at each end event behind the `number` in `found`.
+
+    Returns (status, accept, root, stack size, matches in `found`). It stops between two end events where there are `limit`
+    matches or no steps are left. In the middle of one, `root` and the stack are not 0: the support is found again, the walk
+    goes on.
+    """
     stamp = np.int64(0)
     support = np.empty(64, np.int32)
     for node in range(seen.shape[0]):
         seen[node] = 0
     while accept < last_accept:
+        if root == 0 and size == 0:
+            if number >= limit:
+                return FULL, accept, root, size, number
+            if steps[0] <= 0:
+                return SPENT, accept, root, size, number
         end = accept + 1
         while end < last_accept and accepts.row[end] == accepts.row[accept]:
             end += 1
         roots = accepts.node[accept:end].copy()
         low = accepts.low[accept]
         if latest:
-            length, stamp, support = latest_support(nodes, roots, end - accept, low, seen, stamp, support)
+            length, stamp, support, looked = latest_support(nodes, roots, end - accept, low, seen, stamp, support)
         else:
-            length, stamp, support = earliest_support(nodes, roots, end - accept, low, seen, stamp, support)
-        written = write_bindings(nodes, roots, end - accept, low, support, length, accepts.row[accept], found, number)
-        if written < 0:
-            return FULL, accept, number
-        number = written
+            length, stamp, support, looked = earliest_support(nodes, roots, end - accept, low, seen, stamp, support)
+        if root == 0 and size == 0:
+            steps[0] -= looked
+        status, root, size, number = write_bindings(
+            nodes, roots, root, end - accept, size, walk, low, support, length, accepts.row[accept], found, number, steps
+        )
+        if status != FINISHED:
+            return status, accept, root, size, number
+        root = 0
         accept = end
-    return FINISHED, accept, number
+    return FINISHED, accept, root, size, number

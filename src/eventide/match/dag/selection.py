@@ -61,37 +61,48 @@ def strictly_inside(rows, a_begin, a_end, b_begin, b_end):
 
 
 @kernel
-def select(found, matches, mode, keep):
-    """Mark in `keep` the matches that the selector keeps; matches with equal ends stand together."""
+def select(found, matches, mode, keep, begin, one, steps):
+    """Mark in `keep` the matches that the selector keeps; matches with equal ends stand together.
+
+    Returns (begin, one) to go on with in the next call; all are judged when `begin` is `matches`.
+    """
     rows = found.row
     offset = found.offset
-    begin = 0
     while begin < matches:
+        if steps[0] <= 0:
+            return begin, one
         end = begin + 1
         while end < matches and found.end[end] == found.end[begin]:
             end += 1
         if mode == Keep.ANY:
             keep[begin] = 1
         elif mode == Keep.MAX:
-            for one in range(begin, end):
+            one = max(one, begin)
+            while one < end:
+                if steps[0] <= 0:
+                    return begin, one
                 keep[one] = 1
                 for other in range(begin, end):
+                    steps[0] -= 1
                     if strictly_inside(rows, offset[one], offset[one + 1], offset[other], offset[other + 1]):
                         keep[one] = 0
                         break
+                one += 1
         else:
             best = begin
-            for one in range(begin + 1, end):
+            steps[0] -= end - begin
+            for rival in range(begin + 1, end):
                 if mode == Keep.NEXT:
-                    order = compare_earliest(rows, offset[one], offset[one + 1], offset[best], offset[best + 1])
+                    order = compare_earliest(rows, offset[rival], offset[rival + 1], offset[best], offset[best + 1])
                 else:
-                    order = compare_latest(rows, offset[one], offset[one + 1], offset[best], offset[best + 1])
+                    order = compare_latest(rows, offset[rival], offset[rival + 1], offset[best], offset[best + 1])
                 if order > 0:
-                    best = one
-            for one in range(begin, end):
-                if compare_earliest(rows, offset[one], offset[one + 1], offset[best], offset[best + 1]) == 0:
-                    keep[one] = 1
+                    best = rival
+            for rival in range(begin, end):
+                if compare_earliest(rows, offset[rival], offset[rival + 1], offset[best], offset[best + 1]) == 0:
+                    keep[rival] = 1
         begin = end
+    return begin, one
 
 
 @inner_kernel

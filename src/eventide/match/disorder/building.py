@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.compilation import inner_kernel
+from eventide.match.budget import SPENT
 from eventide.match.disorder.rules import separated, surroundings_are_clean, window_begin, window_end
-from eventide.match.disorder.stacks import precedes
-from eventide.match.disorder.state import NEWER, NONE, OLDER, PROBES, RIN, RIP, TIME
+from eventide.match.disorder.state import ENTERING, NEWER, NONE, OLDER, PLACE, PROBES, RIN, RIP, TIME
 from eventide.match.programs.programs import closes, joins
 
 
@@ -32,7 +32,6 @@ def next_match(
     link,
     before,
     named,
-    newest,
     gap_first,
     column,
     conditions,
@@ -43,18 +42,17 @@ def next_match(
     rows,
     scratch,
     counters,
-    slot,
     step,
     beginning,
     window,
-    use_rin,
-    partition,
-    unsorted,
+    paused,
+    left,
 ):
-    """Go on to the next whole match in which the arriving event takes the step; returns whether there is one.
+    """Go on to the next whole match in which the arriving event takes the step; returns 1, 0 when there is none, or SPENT.
 
-    Places 1, 2, ... stand for the steps behind the arriving event and then for those before it, nearest first; `beginning` or
-    going on from a whole match. Without conditions `programs` is None, for which kernels are compiled on their own.
+    Places 1, 2, ... stand for the steps behind the arriving event and then for those before it, nearest first; `beginning`,
+    going on from a whole match, or from where `paused` says. Without conditions `programs` is None, for which kernels are
+    compiled on their own.
     """
     steps = chosen.shape[0]
     high = window_end(window, order[chosen[step], TIME])
@@ -63,40 +61,39 @@ def next_match(
     low = window_begin(window, order[known, TIME])
     probes = 0
     entering = beginning
-    place = 1 if beginning else steps - 1
+    place = np.int64(1 if beginning else steps - 1)
+    if paused[PLACE] > 0:
+        place = paused[PLACE]
+        entering = paused[ENTERING] == 1
+        paused[PLACE] = 0
     while 0 < place < steps:
+        if probes >= left[0]:
+            counters[PROBES] += probes
+            left[0] = 0
+            paused[PLACE] = place
+            paused[ENTERING] = 1 if entering else 0
+            return SPENT
+        probes += 1
         behind = place < steps - step
         if behind:
             at = step + place
             earlier = chosen[at - 1]
-            if use_rin:
-                candidate = link[earlier, RIN] if entering else link[chosen[at], NEWER]
-            else:
-                candidate = newest[slot, at] if entering else link[chosen[at], OLDER]
-            while candidate != NONE:
-                probes += 1
-                if not use_rin and not precedes(order, earlier, candidate):
-                    candidate = NONE
-                    break
-                outside = partition and order[candidate, TIME] > high
-                if not outside and not separated(
-                    order, before, gap_first[at], gap_first[at + 1], column, conditions, earlier, candidate
-                ):
-                    break
-                # With RIN candidates come in order, and what holds for this one holds for all that are still later.
-                candidate = NONE if use_rin else link[candidate, OLDER]
+            candidate = link[earlier, RIN] if entering else link[chosen[at], NEWER]
+            # Candidates come in order, and what ends the walk at this one ends it at all that are still later.
+            if candidate != NONE and (
+                order[candidate, TIME] > high
+                or separated(order, before, gap_first[at], gap_first[at + 1], column, conditions, earlier, candidate)
+            ):
+                candidate = NONE
         else:
             at = steps - 1 - place
             later = chosen[at + 1]
             candidate = link[later, RIP] if entering else link[chosen[at], OLDER]
-            while candidate != NONE:
-                probes += 1
-                if partition and order[candidate, TIME] < low:
-                    candidate = NONE
-                    break
-                if not separated(order, before, gap_first[at + 1], gap_first[at + 2], column, conditions, candidate, later):
-                    break
-                candidate = link[candidate, OLDER] if unsorted else NONE
+            if candidate != NONE and (
+                order[candidate, TIME] < low
+                or separated(order, before, gap_first[at + 1], gap_first[at + 2], column, conditions, candidate, later)
+            ):
+                candidate = NONE
         if candidate == NONE:
             place -= 1
             entering = False
@@ -125,7 +122,8 @@ def next_match(
         if entering:
             place += 1
     counters[PROBES] += probes
-    return place == steps
+    left[0] -= probes
+    return 1 if place == steps else 0
 
 
 @inner_kernel

@@ -5,27 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.compilation import inner_kernel, kernel
+from eventide.match.budget import SPENT
 from eventide.match.dag.enumeration import FINISHED, FULL
 from eventide.match.disorder.building import fulfils, next_match, suffix_holds
 from eventide.match.disorder.holding import deadline_of, hold, retract, write_match
 from eventide.match.disorder.rules import window_begin
-from eventide.match.disorder.settings import Naive
 from eventide.match.disorder.stacks import (
     enter_forbidden,
     enter_step,
     know_forbidden,
     new_instance,
-    purge_forbidden,
-    purge_steps,
 )
 from eventide.match.disorder.state import (
     BUILT,
     CLOCK,
-    DISCARDED,
     LATE,
     LIVE,
     LOWEST,
     NONE,
+    PLACE,
     SEQUENCE,
     STEP,
     TIE,
@@ -37,11 +35,6 @@ from eventide.match.programs.programs import new_scratch
 
 NEED_HOLDING = 3
 NEED_INSTANCES = 4
-DISCARD = int(Naive.DISCARD)
-APPEND = int(Naive.APPEND)
-UNHELD = int(Naive.UNHELD)
-PURGE_STACKS = int(Naive.PURGE_STACKS)
-PURGE_FORBIDDEN = int(Naive.PURGE_FORBIDDEN)
 
 
 @inner_kernel
@@ -52,16 +45,6 @@ def follows_latest(latest, order, slot, row):
     if order[row, TIE] != latest[slot, TIE]:
         return order[row, TIE] > latest[slot, TIE]
     return order[row, SEQUENCE] > latest[slot, SEQUENCE]
-
-
-@inner_kernel
-def purge_naively(query, pool, stacks, counters, slot):
-    """Purge as if no event came late."""
-    bound = window_begin(query.window, counters[CLOCK])
-    if query.naive & PURGE_STACKS:
-        purge_steps(query, pool, stacks, counters, slot, bound)
-    if query.naive & PURGE_FORBIDDEN:
-        purge_forbidden(query, pool, stacks, counters, slot, bound)
 
 
 @inner_kernel
@@ -80,10 +63,12 @@ def forbid(query, absences, programs, pool, stacks, holding, counters, slot, mas
 
 
 @kernel
-def advance(query, absences, programs, pool, stacks, holding, counters, masks, slots, offset, begin, end, partial, rows, found):
+def advance(
+    query, absences, programs, pool, stacks, holding, counters, masks, slots, offset, begin, end, partial, rows, found, left
+):
     """Take the events of rows in the order of arrival; returns (status, next row, matches written).
 
-    `masks` and `slots` begin at the row `offset`. A status other than FINISHED asks for room; the call is then repeated.
+    `masks` and `slots` begin at the row `offset`. A status other than FINISHED asks for room or steps; the call is then repeated.
     Where conditions are judged nowhere, `absences` and `programs` are None.
     """
     scratch = new_scratch()
@@ -93,10 +78,9 @@ def advance(query, absences, programs, pool, stacks, holding, counters, masks, s
     bit, label, gap_first, column, conditions = query.bit, query.label, query.gap_first, query.column, query.number
     instances, chosen, path_row, path_label = partial.own, partial.chosen, partial.path_row, partial.path_label
     steps = bit.shape[0]
-    window, partition, use_rin = query.window, query.partition, query.use_rin
-    appends = query.naive & APPEND != 0
+    window, paused = query.window, partial.paused
     simple = query.gap.shape[0] == 0 and programs is None
-    holds = query.deadline_step >= 0 and query.naive & UNHELD == 0
+    holds = query.deadline_step >= 0
     wanted = np.int64(0)
     forbidden = np.int64(0)
     for step in range(steps):
@@ -110,6 +94,9 @@ def advance(query, absences, programs, pool, stacks, holding, counters, masks, s
     while row < end:
         slot = slots[row - offset]
         if counters[STEP] == NONE:
+            if left[0] <= 0:
+                return SPENT, row, number
+            left[0] -= 1
             clock = row_order[row, TIME]
             mask = masks[row - offset]
             if clock < counters[WATERMARK]:
@@ -117,8 +104,6 @@ def advance(query, absences, programs, pool, stacks, holding, counters, masks, s
                 row += 1
                 continue
             counters[CLOCK] = max(counters[CLOCK], clock)
-            if query.naive & (PURGE_STACKS | PURGE_FORBIDDEN):
-                purge_naively(query, pool, stacks, counters, slot)
             if counters[LIVE] + most > capacity:
                 return NEED_INSTANCES, row, number
             follows = follows_latest(latest, row_order, slot, row)
@@ -129,20 +114,16 @@ def advance(query, absences, programs, pool, stacks, holding, counters, masks, s
             if not mask & wanted:
                 row += 1
                 continue
-            in_order = follows and query.fast_path
             # The last step first: an event must not find itself in the stack of the step before.
             for step in range(steps - 1, -1, -1):
                 instances[step] = NONE
                 if not mask >> bit[step] & 1:
                     continue
-                if step > 0 and query.naive & DISCARD and newest[slot, step - 1] == NONE:
-                    counters[DISCARDED] += 1
-                    continue
                 own = new_instance(order, link, before, named, used, counters, row_order, row, True)
-                enter_step(order, link, oldest, newest, counters, slot, step, steps, own, in_order, appends, use_rin)
+                enter_step(order, link, oldest, newest, counters, slot, step, steps, own, follows)
                 if forbidden:
                     know_forbidden(order, link, before, newest, query.step, column, slot, step, steps, own)
-                if step == steps - 1 or not (in_order or appends):
+                if step == steps - 1 or not follows:
                     instances[step] = own
                     counters[STEP] = max(counters[STEP], step)
                 if follows:
@@ -153,7 +134,7 @@ def advance(query, absences, programs, pool, stacks, holding, counters, masks, s
             waits = counters[WAITS] != 0
             counters[WAITS] = 0
             if instances[step] != NONE:
-                beginning = not waits
+                beginning = not waits and paused[PLACE] == 0
                 possible = True
                 if beginning:
                     chosen[step] = instances[step]
@@ -162,30 +143,32 @@ def advance(query, absences, programs, pool, stacks, holding, counters, masks, s
                         if step == steps - 1:
                             possible = suffix_holds(programs, path_row, path_label, 1, rows, scratch)
                 while possible:
-                    if not waits and not next_match(
-                        order,
-                        link,
-                        before,
-                        named,
-                        newest,
-                        gap_first,
-                        column,
-                        conditions,
-                        chosen,
-                        path_row,
-                        path_label,
-                        programs,
-                        rows,
-                        scratch,
-                        counters,
-                        slot,
-                        step,
-                        beginning,
-                        window,
-                        use_rin,
-                        partition,
-                        appends,
-                    ):
+                    outcome = 1
+                    if not waits:
+                        outcome = next_match(
+                            order,
+                            link,
+                            before,
+                            named,
+                            gap_first,
+                            column,
+                            conditions,
+                            chosen,
+                            path_row,
+                            path_label,
+                            programs,
+                            rows,
+                            scratch,
+                            counters,
+                            step,
+                            beginning,
+                            window,
+                            paused,
+                            left,
+                        )
+                    if outcome == SPENT:
+                        return SPENT, row, number
+                    if outcome == 0:
                         break
                     waits = beginning = False
                     counters[BUILT] += 1

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from eventide.match.budget import SPENT, Account
 from eventide.match.dag.enumeration import FINISHED, FULL, MatchBatch, new_found
-from eventide.match.dag.enumerator import MatchLimit
 from eventide.match.disorder.holding import release
 from eventide.match.disorder.kernel import NEED_HOLDING, NEED_INSTANCES, advance
-from eventide.match.disorder.settings import ArrivalBatch, DisorderOptions, DisorderSettings, Naive
 from eventide.match.disorder.stacks import purge_all
 from eventide.match.disorder.state import (
     EARLIEST,
@@ -26,7 +24,6 @@ from eventide.match.disorder.state import (
     NONE,
     REPORTED,
     SEQUENCE,
-    SWEEP_AT,
     TIE,
     TIME,
     TOP,
@@ -49,12 +46,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eventide.match.dag.enumeration import Absences
+    from eventide.match.disorder.settings import ArrivalBatch, DisorderSettings
     from eventide.match.programs.programs import Programs
 
 FIRST_INSTANCES = 1 << 8
 FIRST_HOLDING = 1 << 6
 CHUNK_MATCHES = 1 << 14
-FIRST_SWEEP = 1 << 12
 STATE_VERSION = 1
 INSTANCE_LINKS = {"link", "before"}
 
@@ -73,10 +70,9 @@ class DisorderMatcher:
 
     name = "disorder-native stacks"
 
-    def __init__(self, settings: DisorderSettings, options: DisorderOptions | None = None, **changes: Any) -> None:
+    def __init__(self, settings: DisorderSettings) -> None:
         self._settings = settings
-        self.options = replace(options or DisorderOptions(), **changes)
-        self._query = _sequence(settings, self.options)
+        self._query = _sequence(settings)
         self._lists = len(settings.bits) + len(settings.forbidden)
         columns = 1 + max(self._query.column, default=-1)
         self._pool = new_pool(FIRST_INSTANCES, columns)
@@ -85,9 +81,8 @@ class DisorderMatcher:
         self._rows = no_arrived_events(settings.columns)
         self._partial = new_partial(len(settings.bits), self._query.label)
         self._counters = new_counters()
-        self._counters[SWEEP_AT] = FIRST_SWEEP
         self._found = self._new_found()
-        self._matches = 0
+        self._account = Account(settings.budget)
 
     # The protocol -----------------------------------------------------------------------------------------------------
 
@@ -117,6 +112,7 @@ class DisorderMatcher:
                 self._partial,
                 self._rows,
                 self._found,
+                self._account.slice(),
             )
             if number:
                 yield self._written(number)
@@ -124,7 +120,7 @@ class DisorderMatcher:
                 self._pool = _grown_pool(self._pool, 2 * len(self._pool.row) + self._lists)
             elif status == NEED_HOLDING:
                 self._holding = _grown_holding(self._holding, len(self._settings.bits))
-            elif status not in (FINISHED, FULL):
+            elif status not in (FINISHED, FULL, SPENT):
                 raise AssertionError(status)
 
     def advance_time(self, watermark: int) -> Iterator[MatchBatch]:
@@ -136,10 +132,8 @@ class DisorderMatcher:
         if counters[HELD_LIVE] and counters[EARLIEST] < watermark:
             counters[EARLIEST] = HIGHEST
             yield from self._release(watermark, everything=False)
-        full = not self.options.lazy_purge or counters[LIVE] >= counters[SWEEP_AT]
-        self._purge(chains_only=not full)
-        if full:
-            counters[SWEEP_AT] = max(FIRST_SWEEP, 2 * counters[LIVE])
+        bound = max(watermark - self._settings.window, LOWEST)
+        purge_all(self._query, self._pool, self._stacks, self._counters, bound)
 
     def finish(self) -> Iterator[MatchBatch]:
         """Yield the matches that only the end of the stream makes certain."""
@@ -164,8 +158,6 @@ class DisorderMatcher:
 
     def live_keys(self) -> npt.NDArray[np.bool_]:
         """Return for each slot whether it holds anything."""
-        if self.options.lazy_purge:
-            self._purge(chains_only=False)
         live: npt.NDArray[np.bool_] = (self._stacks.oldest != NONE).any(axis=1) | (self._stacks.held != NONE)
         return live
 
@@ -182,7 +174,7 @@ class DisorderMatcher:
         arrays: dict[str, npt.NDArray[Any]] = {
             "version": np.array([STATE_VERSION]),
             "counters": counters,
-            "matches": np.array([self._matches]),
+            "matches": np.array([self._account.matches]),
         }
         top, held = int(counters[TOP]), int(counters[HELD_TOP])
         arrays |= {f"pool_{name}": column[:top] for name, column in self._pool._asdict().items()}
@@ -199,7 +191,7 @@ class DisorderMatcher:
         if version != STATE_VERSION:
             raise ValueError(f"state of version {version} cannot be read, this is version {STATE_VERSION}")
         self._counters[:] = arrays["counters"]
-        self._matches = int(arrays["matches"][0])
+        self._account.matches = int(arrays["matches"][0])
         pool = Pool(*(arrays[f"pool_{name}"] for name in Pool._fields))
         self._pool = _grown_pool(pool, max(FIRST_INSTANCES, 2 * len(pool.row)))
         self._stacks = Stacks(*(arrays[f"stack_{name}"] for name in Stacks._fields))
@@ -223,7 +215,7 @@ class DisorderMatcher:
 
     def forget_before(self, low: int) -> None:
         """Forget the events before `low`; matches that wait for certainty stay."""
-        purge_all(self._query, self._pool, self._stacks, self._counters, low, False)
+        purge_all(self._query, self._pool, self._stacks, self._counters, low)
 
     # Room -------------------------------------------------------------------------------------------------------------
 
@@ -253,11 +245,6 @@ class DisorderMatcher:
             _copy(self._stacks, stacks)
             self._stacks = stacks
 
-    def _purge(self, *, chains_only: bool) -> None:
-        watermark, window = int(self._counters[WATERMARK]), self._settings.window
-        bound = max(watermark - window, LOWEST)
-        purge_all(self._query, self._pool, self._stacks, self._counters, bound, chains_only)
-
     def _release(self, watermark: int, *, everything: bool) -> Iterator[MatchBatch]:
         slot, status = 0, FULL
         while status == FULL:
@@ -272,10 +259,7 @@ class DisorderMatcher:
 
     def _written(self, number: int) -> MatchBatch:
         """Return the matches that a kernel has written; the next ones go to new arrays."""
-        self._matches += number
-        limit = self._settings.max_matches
-        if limit is not None and self._matches > limit:
-            raise MatchLimit(limit)
+        self._account.take_matches(number)
         found, self._found = self._found, self._new_found()
         positions = int(found.offset[number])
         return MatchBatch(
@@ -314,18 +298,15 @@ def _renumbering(used: npt.NDArray[np.uint8], top: int) -> tuple[npt.NDArray[np.
     return np.flatnonzero(live), np.append(np.cumsum(live) - 1, NONE).astype(np.int32)
 
 
-def _sequence(settings: DisorderSettings, options: DisorderOptions) -> Sequence:
+def _sequence(settings: DisorderSettings) -> Sequence:
     """Lay the query out as kernels read it."""
     steps = len(settings.bits)
     forbidden = sorted(settings.forbidden, key=lambda absence: absence.gap)
     gaps = [absence.gap for absence in forbidden]
     attached = [min(gap, steps - 1) for gap in gaps]
     inside = [gap for gap in gaps if gap < steps]
-    deadline = -1
-    if inside:
-        deadline = max(inside) if options.early_release else steps - 1
-    if steps in gaps:
-        deadline = steps
+    # A match is held for the event behind the last NOT, not for its last event (Li 2010, optimization 4.5).
+    deadline = steps if steps in gaps else max(inside, default=-1)
     return Sequence(
         bit=np.array(settings.bits, np.int64),
         label=np.array(settings.labels, np.int32),
@@ -336,11 +317,6 @@ def _sequence(settings: DisorderSettings, options: DisorderOptions) -> Sequence:
         step=np.array(attached, np.int32),
         column=np.array([attached[:at].count(step) for at, step in enumerate(attached)], np.int32),
         window=np.int64(settings.window),
-        fast_path=np.bool_(options.fast_path),
-        use_rin=np.bool_(options.use_rin),
-        # A walk through a stack that is not sorted must not end at the window.
-        partition=np.bool_(options.partition and not options.naive & Naive.APPEND),
-        naive=np.int64(options.naive),
         deadline_step=np.int64(deadline),
         tie_margin=np.int64(settings.ties_by_arrival),
     )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from eventide.compilation import inner_kernel, kernel
-from eventide.match.disorder.settings import Naive
 from eventide.match.disorder.state import (
     APPENDED,
     DISPLACED,
     FREE,
     INSERTIONS,
     LIVE,
-    LOWEST,
     NEWER,
     NONE,
     OLDER,
@@ -24,8 +22,6 @@ from eventide.match.disorder.state import (
     TIME,
     TOP,
 )
-
-APPEND = int(Naive.APPEND)
 
 
 @inner_kernel
@@ -92,18 +88,14 @@ def latest_before(order, link, own, candidate):
 
 
 @inner_kernel
-def enter_step(order, link, oldest, newest, counters, slot, step, steps, own, in_order, naive, use_rin):
+def enter_step(order, link, oldest, newest, counters, slot, step, steps, own, in_order):
     """Put an instance into the stack of a step, set its RIP and RIN and repair those of its neighbours."""
-    on_top = in_order or naive
-    newer = put(order, link, oldest, newest, counters, slot, step, own, on_top)
-    if on_top:
+    newer = put(order, link, oldest, newest, counters, slot, step, own, in_order)
+    if in_order:
         counters[APPENDED] += 1
     if step > 0:
         start = newest[slot, step - 1] if newer == NONE else link[newer, RIP]
-        link[own, RIP] = start if on_top else latest_before(order, link, own, start)
-    if naive:
-        return
-    if use_rin and step > 0:
+        link[own, RIP] = start if in_order else latest_before(order, link, own, start)
         # Also in order: those of the step before that nothing followed yet are followed by this one.
         earlier = link[own, RIP]
         while earlier != NONE and (link[earlier, RIN] == NONE or precedes(order, own, link[earlier, RIN])):
@@ -112,24 +104,16 @@ def enter_step(order, link, oldest, newest, counters, slot, step, steps, own, in
             earlier = link[earlier, OLDER]
     if in_order or step == steps - 1:
         return
-    if use_rin:
-        later = NONE if newer == NONE else link[newer, RIN]
-        candidate = newest[slot, step + 1] if later == NONE else link[later, OLDER]
-        while candidate != NONE and precedes(order, own, candidate):
-            later = candidate
-            candidate = link[candidate, OLDER]
-        link[own, RIN] = later
-        while later != NONE and (link[later, RIP] == NONE or precedes(order, link[later, RIP], own)):
-            link[later, RIP] = own
-            counters[RIP_RESETS] += 1
-            later = link[later, NEWER]
-    else:
-        later = newest[slot, step + 1]
-        while later != NONE and precedes(order, own, later):
-            if link[later, RIP] == NONE or precedes(order, link[later, RIP], own):
-                link[later, RIP] = own
-                counters[RIP_RESETS] += 1
-            later = link[later, OLDER]
+    later = NONE if newer == NONE else link[newer, RIN]
+    candidate = newest[slot, step + 1] if later == NONE else link[later, OLDER]
+    while candidate != NONE and precedes(order, own, candidate):
+        later = candidate
+        candidate = link[candidate, OLDER]
+    link[own, RIN] = later
+    while later != NONE and (link[later, RIP] == NONE or precedes(order, link[later, RIP], own)):
+        link[later, RIP] = own
+        counters[RIP_RESETS] += 1
+        later = link[later, NEWER]
 
 
 @inner_kernel
@@ -149,33 +133,27 @@ def enter_forbidden(query, pool, stacks, counters, slot, at, own):
     order, link, before = pool.order, pool.link, pool.before
     put(order, link, stacks.oldest, stacks.newest, counters, slot, query.bit.shape[0] + at, own, False)
     column = query.column[at]
-    unsorted = query.naive & APPEND != 0
     later = stacks.newest[slot, query.step[at]]
-    while later != NONE:
-        if precedes(order, own, later):
-            known = before[later, column]
-            if known == NONE or precedes(order, known, own):
-                before[later, column] = own
-        elif not unsorted:
-            break
+    while later != NONE and precedes(order, own, later):
+        known = before[later, column]
+        if known == NONE or precedes(order, known, own):
+            before[later, column] = own
         later = link[later, OLDER]
 
 
 @inner_kernel
-def drop_oldest(pool, stacks, counters, slot, number, bound, last):
-    """Drop the instances of a list that are below the bound, or up to the last one named; returns how many."""
+def drop_oldest(pool, stacks, counters, slot, number, bound):
+    """Drop the instances of a list that are below the bound; returns how many."""
     order, link, used, named = pool.order, pool.link, pool.used, pool.row
     dropped = 0
     own = stacks.oldest[slot, number]
-    going = own != NONE and (last != NONE or order[own, TIME] < bound)
-    while going:
+    while own != NONE and order[own, TIME] < bound:
         newer = link[own, NEWER]
         used[own] = 0
         named[own] = NONE
         link[own, OLDER] = counters[FREE]
         counters[FREE] = own
         dropped += 1
-        going = newer != NONE and (own != last if last != NONE else order[newer, TIME] < bound)
         own = newer
     if dropped > 0:
         stacks.oldest[slot, number] = own
@@ -189,13 +167,12 @@ def drop_oldest(pool, stacks, counters, slot, number, bound, last):
 
 
 @inner_kernel
-def forget_dropped(query, pool, stacks, slot, step, column):
+def forget_dropped(pool, stacks, slot, step, column):
     """Clear the links of a step to instances that are gone: its RIP (column -1), or a column of forbidden events.
 
     Links never go back along a sorted stack, so those to clear are the oldest.
     """
     link, before, used = pool.link, pool.before, pool.used
-    unsorted = query.naive & APPEND != 0
     own = stacks.oldest[slot, step]
     while own != NONE:
         target = link[own, RIP] if column < 0 else before[own, column]
@@ -204,7 +181,7 @@ def forget_dropped(query, pool, stacks, slot, step, column):
                 link[own, RIP] = NONE
             else:
                 before[own, column] = NONE
-        elif target != NONE and not unsorted:
+        elif target != NONE:
             break
         own = link[own, NEWER]
 
@@ -214,8 +191,8 @@ def purge_forbidden(query, pool, stacks, counters, slot, bound):
     """Drop the forbidden events of a slot that are below the bound."""
     steps = query.bit.shape[0]
     for at in range(query.step.shape[0]):
-        if drop_oldest(pool, stacks, counters, slot, steps + at, bound, NONE) > 0:
-            forget_dropped(query, pool, stacks, slot, query.step[at], query.column[at])
+        if drop_oldest(pool, stacks, counters, slot, steps + at, bound) > 0:
+            forget_dropped(pool, stacks, slot, query.step[at], query.column[at])
 
 
 @inner_kernel
@@ -224,36 +201,13 @@ def purge_steps(query, pool, stacks, counters, slot, bound):
     steps = query.bit.shape[0]
     # From the last step on: what is left of the next step is not below the bound, so its links are cleared in one go.
     for step in range(steps - 1, -1, -1):
-        if drop_oldest(pool, stacks, counters, slot, step, bound, NONE) > 0 and step < steps - 1:
-            forget_dropped(query, pool, stacks, slot, step + 1, NONE)
-
-
-@inner_kernel
-def purge_chains(query, pool, stacks, counters, slot, bound):
-    """Drop the last step's events below the bound, and along RIP all that came before them (lazy purge, Li 2010, 4.5.3)."""
-    order, link = pool.order, pool.link
-    step = query.bit.shape[0] - 1
-    own = stacks.oldest[slot, step]
-    last = NONE
-    while own != NONE and order[own, TIME] < bound:
-        last = own
-        own = link[own, NEWER]
-    while last != NONE:
-        # Read before the drop gives the instance away.
-        earlier = link[last, RIP]
-        drop_oldest(pool, stacks, counters, slot, step, LOWEST, last)
-        if step < query.bit.shape[0] - 1:
-            forget_dropped(query, pool, stacks, slot, step + 1, NONE)
-        last = earlier
-        step -= 1
+        if drop_oldest(pool, stacks, counters, slot, step, bound) > 0 and step < steps - 1:
+            forget_dropped(pool, stacks, slot, step + 1, NONE)
 
 
 @kernel
-def purge_all(query, pool, stacks, counters, bound, chains_only):
-    """Purge every slot: forbidden events always, events of steps all or along RIP only."""
+def purge_all(query, pool, stacks, counters, bound):
+    """Drop what is below the bound from every slot."""
     for slot in range(stacks.oldest.shape[0]):
         purge_forbidden(query, pool, stacks, counters, slot, bound)
-        if chains_only:
-            purge_chains(query, pool, stacks, counters, slot, bound)
-        else:
-            purge_steps(query, pool, stacks, counters, slot, bound)
+        purge_steps(query, pool, stacks, counters, slot, bound)

@@ -16,6 +16,8 @@ RIP, RIN = 2, 3
 LOWEST = np.iinfo(np.int64).min
 HIGHEST = np.iinfo(np.int64).max
 
+PLACE, ENTERING = 0, 1
+
 # Counters that belong to the algorithm.
 TOP = 0
 FREE = 1
@@ -27,8 +29,7 @@ HELD_FREE = 6
 HELD_LIVE = 7
 EARLIEST = 8
 """No held match has an earlier deadline."""
-SWEEP_AT = 9
-"""With lazy purge, the number of live instances at which everything is swept."""
+# 9 and 23 are left free: states that were kept before hold something there.
 STEP = 10
 """The step that the arriving event is building matches for, or -1 between events."""
 WAITS = 11
@@ -45,7 +46,6 @@ PURGED = 19
 HELD = 20
 RELEASED = 21
 RETRACTED = 22
-DISCARDED = 23
 LATE = 24
 COUNTERS = 25
 
@@ -61,7 +61,6 @@ REPORTED = {
     "held": HELD,
     "released": RELEASED,
     "retracted": RETRACTED,
-    "discarded": DISCARDED,
     "late": LATE,
     "instances": LIVE,
     "holding": HELD_LIVE,
@@ -85,10 +84,6 @@ class Sequence(NamedTuple):
     column: npt.NDArray[np.int32]
     """[forbidden]: the column of `before` that holds it."""
     window: np.int64
-    fast_path: np.bool_
-    use_rin: np.bool_
-    partition: np.bool_
-    naive: np.int64
     deadline_step: np.int64
     """The step that a match is held for; -1 when nothing is held, the number of steps when a NOT stands at the end."""
     tie_margin: np.int64
@@ -152,6 +147,8 @@ class Partial(NamedTuple):
     chosen: npt.NDArray[np.int32]
     path_row: npt.NDArray[np.int32]
     path_label: npt.NDArray[np.int32]
+    paused: npt.NDArray[np.int64]
+    """[(PLACE, ENTERING)]: where the walk through the stacks stopped for want of steps; place 0 where it did not."""
 
 
 def new_pool(capacity: int, columns: int) -> Pool:
@@ -198,6 +195,7 @@ def new_partial(steps: int, labels: npt.NDArray[np.int32]) -> Partial:
         np.full(steps, NONE, np.int32),
         np.zeros(steps, np.int32),
         np.ascontiguousarray(labels[::-1]),
+        np.zeros(2, np.int64),
     )
 
 

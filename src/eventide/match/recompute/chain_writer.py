@@ -9,10 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.compilation import inner_kernel
+from eventide.match.budget import SPENT
+from eventide.match.dag.enumeration import FINISHED, FULL
 from eventide.match.recompute.bit_rows.bits import first_common, first_of, has_bit
 from eventide.match.recompute.bit_rows.row_trees import LONG
 from eventide.match.recompute.bit_rows.table import PLACES, row_of
-from eventide.match.recompute.frames import CURRENT, HEADS, MOST_LAYERS, PENDING, REACHING, TAILS, inner_at
+from eventide.match.recompute.frames import CURRENT, HEADS, MOST_LAYERS, PENDING, REACHING, STEPS, TAILS, inner_at
 
 
 @inner_kernel
@@ -36,7 +38,7 @@ def chain_rows(shape, window, rows, search, step):
 
 @inner_kernel
 def write_chains(shape, window, rows, search, frame, step, found, number, left):
-    """Write the matches of all chains of the last unbound loop, at most `left`; returns (stopped for want of room, written)."""
+    """Write the matches of all chains of the last unbound loop, at most `left`; returns (status, written)."""
     inner, chosen, words, chain_at = search.inner, search.chosen, rows.words, search.chain_at
     starts, ends, offsets, out_row, out_label = found.start, found.end, found.offset, found.row, found.label
     row_at, place_at, first_place = window.row, window.place, window.first[step]
@@ -72,8 +74,14 @@ def write_chains(shape, window, rows, search, frame, step, found, number, left):
     search.state[PENDING] = 0
     written = np.int64(0)
     offset = offsets[number]
+    left_steps = search.state[STEPS]
     while True:
         event = np.int64(-1)
+        if left_steps <= 0 and not pending:
+            search.depth[step] = depth
+            search.state[STEPS] = left_steps
+            return SPENT, written
+        left_steps -= 1
         if pending:
             event = chosen[step, depth]
             pending = False
@@ -99,18 +107,21 @@ def write_chains(shape, window, rows, search, frame, step, found, number, left):
                 begin = chosen[step, trying] + 1
             if event < 0:
                 search.depth[step] = -1
-                return False, written
+                search.state[STEPS] = left_steps
+                return FINISHED, written
             depth = trying
             chosen[step, depth] = event
         if depth + 1 < minimum or not has_bit(inner, heads, event):
             continue
         if written == left:
             search.depth[step] = -1
-            return False, written
+            search.state[STEPS] = left_steps
+            return FINISHED, written
         if number == limit or offset + around + depth + 1 > room:
             search.depth[step] = depth
             search.state[PENDING] = 1
-            return True, written
+            search.state[STEPS] = left_steps
+            return FULL, written
         for index in range(before):
             out_row[offset + index] = around_row[index]
             out_label[offset + index] = around_label[index]

@@ -12,7 +12,7 @@ from eventide.match.recompute.bit_rows.bits import copy_bits, count_of, keep_bit
 from eventide.match.recompute.bit_rows.table import ask_tree, row_of
 
 ENTER, NEXT, NEXT_HEAD, EMIT, TRIGGER = 0, 1, 2, 3, 4
-MODE, FRAME, FRAMES, NUMBER, CURRENT, PENDING = 0, 1, 2, 3, 4, 5
+MODE, FRAME, FRAMES, NUMBER, CURRENT, PENDING, CLIMBING, STEPS = 0, 1, 2, 3, 4, 5, 6, 7
 
 EVERYTHING, ALL_HEADS, ALLOWED, HEADS, TAILS, REACHING = 0, 1, 2, 3, 4, 5
 MOST_LAYERS = 16
@@ -23,6 +23,7 @@ class Search(NamedTuple):
     """The suspended state of a search. Level n holds what the first n bound steps leave."""
 
     state: npt.NDArray[np.int64]
+    """MODE to STEPS; the last are the steps that are left of the slice."""
     frame_step: npt.NDArray[np.int32]
     """[frame]: the step that is bound there."""
     bound: npt.NDArray[np.int64]
@@ -54,7 +55,7 @@ def new_search(steps: int, most: int) -> Search:
     """Return room to search windows with at most that many candidates of a step."""
     width = (most + 1) // 64 + 2
     return Search(
-        np.array([TRIGGER, 0, 0, 0, 0, 0], np.int64),
+        np.array([TRIGGER, 0, 0, 0, 0, 0, 0, 0], np.int64),
         np.zeros(steps + 1, np.int32),
         np.zeros(steps + 2, np.int64),
         np.zeros((steps + 2, steps), np.int64),

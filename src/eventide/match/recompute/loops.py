@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.compilation import inner_kernel
+from eventide.match.budget import SPENT
 from eventide.match.recompute.bit_rows.bits import (
     add_bit,
     clear_bits,
@@ -26,11 +27,13 @@ from eventide.match.recompute.bit_rows.table import ask_tree, row_of
 from eventide.match.recompute.frames import (
     ALL_HEADS,
     ALLOWED,
+    CLIMBING,
     EVERYTHING,
     FRAMES,
     HEADS,
     MOST_LAYERS,
     REACHING,
+    STEPS,
     TAILS,
     bind,
     inner_at,
@@ -157,12 +160,17 @@ def next_in_chain(shape, window, rows, search, frame, step, depth, begin):
 
 @inner_kernel
 def walk_chain(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges):
-    """Go on to the next chain of a loop; returns whether there is one that can be completed."""
+    """Go on to the next chain of a loop; returns 1 when there is one that can be completed, 0 when there is none, or SPENT."""
     low = search.head[step] if search.head[step] >= 0 else search.low[frame, step]
     chain = np.int64(shape.chain[step])
     asking = chain >= 0 and rows.trees.asked[chain, MADE] > 0
-    descend = True
+    descend = search.state[CLIMBING] == 0
+    search.state[CLIMBING] = 0
     while True:
+        if search.state[STEPS] <= 0:
+            search.state[CLIMBING] = 0 if descend else 1
+            return SPENT
+        search.state[STEPS] -= search.width[0]
         depth = search.depth[step]
         event = np.int64(-1)
         if descend and depth + 1 < shape.maximum[step]:
@@ -177,7 +185,7 @@ def walk_chain(shape, window, rows, search, frame, step, programs, walk, store, 
                 depth -= 1
             if depth < 0:
                 search.depth[step] = -1
-                return False
+                return 0
         search.depth[step] = depth
         search.chosen[step, depth] = event
         descend = not judges or event_holds(shape, window, search, frame, step, programs, walk, store, scratch)
@@ -191,4 +199,4 @@ def walk_chain(shape, window, rows, search, frame, step, programs, walk, store, 
         if (last or bind(shape, window, rows, search, frame, step, earliest, latest)) and (
             not judges or residuals_hold(shape, window, search, frame, step, programs, walk, store, scratch)
         ):
-            return True
+            return 1

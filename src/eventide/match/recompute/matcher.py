@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eventide.match.budget import Account
 from eventide.match.dag.enumeration import COUNT_LIMIT, FINISHED, FULL, MatchBatch
-from eventide.match.dag.enumerator import MatchLimit
 from eventide.match.held_events import EventHolder, HeldEvents
 from eventide.match.recompute.merged_matches import Blocks, Gathered, within_quota
 from eventide.match.recompute.search import ShapeSearch, ends_match, laid_out, searched_events
@@ -52,7 +52,7 @@ class RecomputeMatcher(EventHolder):
         self._needed_bits = _as_mask(later | forbidden | set(settings.forbidden_bits))
         self._taken = np.zeros(1, np.int64)
         self._current = 0
-        self._matches = 0
+        self._account = Account(settings.budget)
         self._triggers = 0
 
     # The protocol -----------------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class RecomputeMatcher(EventHolder):
             "version": np.array([STATE_VERSION]),
             "slot_low": self._slot_low,
             "taken": self._taken,
-            "matches": np.array([self._matches]),
+            "matches": np.array([self._account.matches]),
             "triggers": np.array([self._triggers]),
         }
         return pack_arrays(arrays | self._events._asdict())
@@ -111,7 +111,7 @@ class RecomputeMatcher(EventHolder):
         if version not in (FIRST_VERSION, STATE_VERSION):
             raise ValueError(f"state of version {version} cannot be read, this is version {STATE_VERSION}")
         self._slot_low, self._taken = arrays["slot_low"], arrays["taken"]
-        self._matches = int(arrays["matches"][0])
+        self._account.matches = int(arrays["matches"][0])
         self._triggers = 0 if version == FIRST_VERSION else int(arrays["triggers"][0])
         self._events = HeldEvents(*(arrays[name] for name in HeldEvents._fields))
 
@@ -134,7 +134,8 @@ class RecomputeMatcher(EventHolder):
         if not limited:
             # Key by key, so that the rows of one key are at hand; LIMIT wants to see the ends in the order of the stream.
             ending = by_key.row[np.sort(by_key.place[ending])].astype(np.int64)
-        searches = [ShapeSearch(shape, events, ending) for shape in self._shapes if ends_match(shape, events, ending).any()]
+        shapes = [shape for shape in self._shapes if ends_match(shape, events, ending).any()]
+        searches = [ShapeSearch(shape, events, ending, self._account) for shape in shapes]
         if self._distinct and (len(searches) == 1 or not limited):
             for search in searches:
                 yield from self._written_out(search)
@@ -148,7 +149,7 @@ class RecomputeMatcher(EventHolder):
         while status != FINISHED:
             status, number = search.resume(self._taken, quota, gathered.room())
             gathered.written += number
-            self._count(number)
+            self._account.take_matches(number)
             if gathered.written:
                 yield gathered.take()
             elif status == FULL:
@@ -185,20 +186,11 @@ class RecomputeMatcher(EventHolder):
             if status == FULL:
                 gathered.more_room()
                 if quota is None:
-                    self._allow(self._matches + gathered.written)
+                    self._account.allow_matches(self._account.matches + gathered.written)
 
     def _counted(self, found: MatchBatch) -> MatchBatch:
-        self._count(len(found.start))
+        self._account.take_matches(len(found.start))
         return found
-
-    def _count(self, number: int) -> None:
-        self._matches += number
-        self._allow(self._matches)
-
-    def _allow(self, matches: int) -> None:
-        limit = self._settings.max_matches
-        if limit is not None and matches > limit:
-            raise MatchLimit(limit)
 
 
 def _as_mask(bits: set[int]) -> int:

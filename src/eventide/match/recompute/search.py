@@ -8,16 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.index.encoding import encode_doubles, encode_integers
+from eventide.match.budget import SPENT
 from eventide.match.dag.enumeration import Absences, MatchBatch, Store, new_accepts, new_walk
+from eventide.match.recompute.bit_rows.bits import LANES, words_for
 from eventide.match.recompute.bit_rows.row_trees import RowTrees, new_trees, with_wanted_tree
 from eventide.match.recompute.bit_rows.table import BitRows, new_bit_rows
-from eventide.match.recompute.bit_rows.words import LANES, words_for
-from eventide.match.recompute.frames import NUMBER, Search, new_search
+from eventide.match.recompute.frames import NUMBER, STEPS, Search, new_search
 from eventide.match.recompute.search_kernel import WANTS_TREE, search_matches
 from eventide.match.recompute.shape import RecomputeShape, Shape, Step, Value, lay_out
 from eventide.match.recompute.window_events import Window, find_forbidden, find_populations, link_forbidden
 
 if TYPE_CHECKING:
+    from eventide.match.budget import Account
     from eventide.match.held_events import HeldEvents
     from eventide.match.programs.programs import Programs
     from eventide.match.protocol import MatcherSettings
@@ -67,8 +69,11 @@ def searched_events(settings: MatcherSettings, held: HeldEvents, by_key: SortedE
 class ShapeSearch:
     """The search for the matches of one shape: give it triggers, then ask it for matches until it is finished."""
 
-    def __init__(self, shape: LaidOut, events: SearchedEvents, ending: npt.NDArray[np.int64]) -> None:
+    def __init__(
+        self, shape: LaidOut, events: SearchedEvents, ending: npt.NDArray[np.int64], account: Account
+    ) -> None:
         self._events = events
+        self._account = account
         self._shape = shape
         self._window = _window(shape, events)
         most = np.zeros(len(shape.steps), np.int64)
@@ -87,16 +92,18 @@ class ShapeSearch:
     def resume(self, taken: npt.NDArray[np.int64], quota: int, found: MatchBatch) -> tuple[int, int]:
         """Write matches until there is no room or none is left; returns (FULL or FINISHED, matches written)."""
         status, written = self._resume(taken, quota, found)
-        while status == WANTS_TREE:
-            self._rows = self._rows._replace(trees=with_wanted_tree(self._rows.trees, self._shape.shape, self._window))
+        while status in (WANTS_TREE, SPENT):
+            if status == WANTS_TREE:
+                self._rows = self._rows._replace(trees=with_wanted_tree(self._rows.trees, self._shape.shape, self._window))
             rest = MatchBatch(found.start[written:], found.end[written:], found.offset[written:], found.row, found.label)
             status, more = self._resume(taken, quota, rest)
             written += more
         return status, written
 
     def _resume(self, taken: npt.NDArray[np.int64], quota: int, found: MatchBatch) -> tuple[int, int]:
-        events = self._events
-        return search_matches(  # type: ignore[no-any-return]
+        events, steps = self._events, self._account.slice()
+        self._search.state[STEPS] = steps[0]
+        status, written = search_matches(
             self._shape.shape,
             self._window,
             self._rows,
@@ -112,6 +119,8 @@ class ShapeSearch:
             self._walk,
             events.store,
         )
+        steps[0] = self._search.state[STEPS]
+        return status, written
 
     def _among(self, ending: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
         places: npt.NDArray[np.int32] = self._events.sorted.place[ending[ends_match(self._shape, self._events, ending)]]

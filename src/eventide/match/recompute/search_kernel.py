@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.compilation import inner_kernel, kernel
+from eventide.match.budget import SPENT
 from eventide.match.dag.checking import surroundings_are_clean
 from eventide.match.dag.enumeration import FINISHED, FULL
 from eventide.match.programs.programs import new_scratch
@@ -27,6 +28,7 @@ from eventide.match.recompute.frames import (
     NEXT,
     NEXT_HEAD,
     NUMBER,
+    STEPS,
     TRIGGER,
     ask_trees,
     bind,
@@ -101,19 +103,23 @@ def begin_trigger(shape, window, rows, search, trigger):
 
 @inner_kernel
 def next_single(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges):
-    """Bind the next candidate of a step of one event; returns whether there is one that can be completed."""
+    """Bind the next candidate of a step of one event; returns 1 when there is one that can be completed, 0 if none, or SPENT."""
     low, high = search.low[frame, step], search.high[frame, step]
     owner = search.owner[frame, step]
     candidate = max(search.chosen[step, 0] + 1, low)
     asked = rows.trees.asked
     asking = asked[asked.shape[0] - 1, MADE] > 0 and frame + 1 < search.state[FRAMES]
     while True:
+        if search.state[STEPS] <= 0:
+            search.chosen[step, 0] = candidate - 1
+            return SPENT
+        search.state[STEPS] -= search.width[0]
         if owner >= 0:
             candidate = first_of(search.sets, set_at(search, np.int64(owner), step), candidate, high)
             if candidate < 0:
-                return False
+                return 0
         elif candidate >= high:
-            return False
+            return 0
         search.chosen[step, 0] = candidate
         place = place_of(window, step, candidate)
         if asking:
@@ -126,7 +132,7 @@ def next_single(shape, window, rows, search, frame, step, programs, walk, store,
                 or residuals_hold(shape, window, search, frame, step, programs, walk, store, scratch)
             )
         ):
-            return True
+            return 1
         candidate += 1
 
 
@@ -136,7 +142,7 @@ def search_matches(
 ):
     """Write the matches of triggers; returns (status, matches written).
 
-    After FULL the call is repeated with more room, after WANTS_TREE with the tree that is wanted.
+    After FULL the call is repeated with more room, after WANTS_TREE with the tree that is wanted, after SPENT with new steps.
     """
     state, asked = search.state, rows.trees.asked
     steps = search.base.shape[0]
@@ -149,6 +155,8 @@ def search_matches(
     fast = not judges and not cleans
     while True:
         mode, frame = state[MODE], state[FRAME]
+        if state[STEPS] <= 0:
+            return SPENT, number
         if mode == TRIGGER:
             if state[NUMBER] == triggers.shape[0]:
                 return FINISHED, number
@@ -156,6 +164,7 @@ def search_matches(
                 return WANTS_TREE, number
             trigger = np.int64(triggers[state[NUMBER]])
             state[NUMBER] += 1
+            state[STEPS] -= search.width[0]
             state[CURRENT] = trigger
             if taken[window.key[trigger]] >= quota:
                 continue
@@ -169,6 +178,7 @@ def search_matches(
             state[FRAME] = np.int64(0)
             state[MODE] = ENTER
         elif mode == ENTER:
+            state[STEPS] -= search.width[0]
             if frame == state[FRAMES]:
                 state[MODE] = EMIT
                 continue
@@ -185,6 +195,7 @@ def search_matches(
                 search.depth[step] = 0
             state[MODE] = NEXT
         elif mode == NEXT_HEAD:
+            state[STEPS] -= search.width[0]
             step = np.int64(search.frame_step[frame])
             head = first_of(
                 search.inner, inner_at(search, step, ALL_HEADS), search.head[step] + 1, search.high[frame, step]
@@ -202,11 +213,11 @@ def search_matches(
             if fast and frame + 1 == state[FRAMES] and shape.loop[step] and chain_rows(shape, window, rows, search, step):
                 key = window.key[state[CURRENT]]
                 left = quota - taken[key]
-                full, written_now = write_chains(shape, window, rows, search, frame, step, found, np.int64(number), left)
+                status, written_now = write_chains(shape, window, rows, search, frame, step, found, np.int64(number), left)
                 number += written_now
                 taken[key] += written_now
-                if full:
-                    return FULL, number
+                if status != FINISHED:
+                    return status, number
                 if taken[key] >= quota:
                     state[MODE] = TRIGGER
                 elif search.head[step] >= 0:
@@ -215,8 +226,10 @@ def search_matches(
                     state[FRAME] = frame - 1
                     state[MODE] = NEXT if frame > 0 else TRIGGER
             elif shape.loop[step]:
-                found_one = walk_chain(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges)
-                if found_one:
+                outcome = walk_chain(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges)
+                if outcome == SPENT:
+                    return SPENT, number
+                if outcome == 1:
                     state[FRAME] = frame + 1
                     state[MODE] = ENTER
                 elif search.head[step] >= 0:
@@ -224,13 +237,18 @@ def search_matches(
                 else:
                     state[FRAME] = frame - 1
                     state[MODE] = NEXT if frame > 0 else TRIGGER
-            elif next_single(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges):
-                state[FRAME] = frame + 1
-                state[MODE] = ENTER
             else:
-                state[FRAME] = frame - 1
-                state[MODE] = NEXT if frame > 0 else TRIGGER
+                outcome = next_single(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges)
+                if outcome == SPENT:
+                    return SPENT, number
+                if outcome == 1:
+                    state[FRAME] = frame + 1
+                    state[MODE] = ENTER
+                else:
+                    state[FRAME] = frame - 1
+                    state[MODE] = NEXT if frame > 0 else TRIGGER
         else:
+            state[STEPS] -= steps
             trigger = state[CURRENT]
             key = window.key[trigger]
             written = found.offset[number]

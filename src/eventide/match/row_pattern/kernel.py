@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import inner_kernel, kernel
+from eventide.match.budget import SPENT
 from eventide.match.programs.operators import STACK
 from eventide.match.row_pattern.completable import earliest_ends, is_member
 from eventide.match.row_pattern.programs import add_row, observed, row_holds
@@ -16,9 +17,10 @@ from eventide.match.row_pattern.tables import ACCEPT, WORD
 NO_MATCH = -1
 UNDECIDED = -2
 DONE, PAUSE, ROOM_FOR_ROWS, ROOM_FOR_MATCHES, ROOM_FOR_DEPTH, ROOM_FOR_MEMORY = range(6)
-SKIP_TO_FIRST_ROW, SKIP_TO_NO_ROW, OVERFLOW, BUDGET = range(6, 10)
+SKIP_TO_FIRST_ROW, SKIP_TO_NO_ROW, OVERFLOW = range(6, 9)
 SKIP_PAST_LAST, SKIP_TO_NEXT, SKIP_TO_FIRST, SKIP_TO_LAST = range(4)
-PARTITION, ROW, NUMBER, MATCHES, MAPPED, STEPS = range(6)
+PARTITION, ROW, NUMBER, MATCHES, MAPPED, WALKED = range(6)
+STATES = 6
 SMALLEST_STRETCH = 1 << 14
 LARGEST_MEMORY = 1 << 22
 """Failed steps that are remembered, twice."""
@@ -288,7 +290,7 @@ def recognize_rows(tables, rows, skip, skip_to, state, output):
 
     A partition is left where a row to come could change the match; `rows.first` keeps where. Room that is missing is asked for by
     the status; calling again goes on at the same row. `state` holds partition, row, match number, matches and mapped rows in the
-    output, and steps.
+    output, and one more than the rows of a search that stopped in its middle.
     """
     # Taken out of their tuples once: in the loop, references to all of them would be counted each time.
     firsts, moves, bit, variable = tables.first, tables.move, tables.bit, tables.variable
@@ -336,8 +338,10 @@ def recognize_rows(tables, rows, skip, skip_to, state, output):
 
 
 @kernel
-def recognize_search(tables, programs, rows, skip, skip_to, state, output, scratch, budget):
+def recognize_search(tables, programs, rows, skip, skip_to, state, output, scratch, steps):
     """Do the same with conditions on the match so far: try mappings in the order of preferment.
+
+    SPENT leaves the search in its middle: the next call goes on with the same output and scratch.
 
     It is a kernel of its own, for it takes far longer to compile. Arrays are taken out of their tuples once; in the loop, or
     handed to a function for each start, references to all of them would be counted each time.
@@ -373,24 +377,33 @@ def recognize_search(tables, programs, rows, skip, skip_to, state, output, scrat
                 if start >= behind:
                     behind, earliest = stretch(tables, rows, start, end)
                     base = start
-            if not completes(first, start, end, limit, at, sets, earliest, base):
-                state[ROW] += 1
-                continue
-            if state[MATCHES] == output.start.shape[0]:
-                return ROOM_FOR_MATCHES
-            clear_registers(registers, reals, set_base, sum_base)
-            if kept[2] < start:
-                # No failed step is ahead; without any, steps need not be looked up.
-                forget(kept)
             number = state[NUMBER] + 1
             place = state[MAPPED]
             room = path.shape[0] - place
             # One type for all arguments: a kernel is compiled again for every mix of integer types.
             length = np.int64(0)
             current = np.int64(first)
-            choice[0] = firsts[first]
+            if state[WALKED] > 0:
+                length = state[WALKED] - 1
+                state[WALKED] = 0
+                if length > 0:
+                    current = np.int64(path[place + length - 1])
+            else:
+                if not completes(first, start, end, limit, at, sets, earliest, base):
+                    state[ROW] += 1
+                    continue
+                if state[MATCHES] == output.start.shape[0]:
+                    return ROOM_FOR_MATCHES
+                clear_registers(registers, reals, set_base, sum_base)
+                if kept[2] < start:
+                    # No failed step is ahead; without any, steps need not be looked up.
+                    forget(kept)
+                choice[0] = firsts[first]
             searching = True
             while searching:
+                if steps[0] <= 0:
+                    state[WALKED] = length + 1
+                    return SPENT
                 row = start + length
                 advanced = False
                 while choice[length] < firsts[current + 1]:
@@ -407,9 +420,7 @@ def recognize_search(tables, programs, rows, skip, skip_to, state, output, scrat
                         break
                     if not takes(bit, mask, move, row, end, limit, at, sets, earliest, base):
                         continue
-                    state[STEPS] += 1
-                    if state[STEPS] > budget:
-                        return BUDGET
+                    steps[0] -= 1
                     if length == room:
                         return ROOM_FOR_ROWS
                     if length + 2 > choice.shape[0]:

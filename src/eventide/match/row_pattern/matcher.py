@@ -7,15 +7,15 @@ remembered by what later conditions can read of them, so equal states are tried 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from eventide.match.budget import SPENT, Account, Budget
 from eventide.match.row_pattern.completable import completable
 from eventide.match.row_pattern.kernel import (
-    BUDGET,
     DONE,
     MAPPED,
     MATCHES,
@@ -28,6 +28,7 @@ from eventide.match.row_pattern.kernel import (
     ROW,
     SKIP_TO_FIRST_ROW,
     SKIP_TO_NO_ROW,
+    STATES,
     Input,
     RowMatchBatch,
     Scratch,
@@ -51,11 +52,7 @@ SMALLEST_MEMORY = 1 << 12
 FREE_STEPS = 1 << 20
 
 
-class BudgetSpent(Exception):  # noqa: N818 - the stage turns it into an error with a hint
-    """The search took more steps than it was given."""
-
-
-class SumOverflow(Exception):  # noqa: N818 - see above
+class SumOverflow(Exception):  # noqa: N818 - the stage turns it into an error with a hint
     """A running sum is too large for 64 bits."""
 
 
@@ -90,7 +87,8 @@ class RowPatternMatcher:
     skip: int
     skip_to: npt.NDArray[np.uint8]
     """[variable]: whether SKIP TO FIRST or LAST may stop at its rows."""
-    max_steps: int
+    budget: Budget
+    """Its steps are those of the search in one batch, beside some that every batch has for nothing."""
 
     @property
     def searches(self) -> bool:
@@ -112,19 +110,21 @@ class RowPatternMatcher:
         scratch = self._scratch(
             ROOM_DEPTH if self.searches else 2, np.zeros((SMALLEST_MEMORY, 3), np.uint64), np.array([0, 1, 0], np.int64)
         )
-        state = np.zeros(6, np.int64)
+        state = np.zeros(STATES, np.int64)
         enter_partition(state, borders.first, borders.number)
-        budget = self.max_steps + FREE_STEPS + 64 * len(batch.mask)
+        account = self._account(len(batch.mask))
         status = PAUSE
         while status != DONE:
             if self.searches:
                 with _hashing():
                     status = recognize_search(
-                        self.tables, self.programs, rows, self.skip, self.skip_to, state, output, scratch, budget
+                        self.tables, self.programs, rows, self.skip, self.skip_to, state, output, scratch, account.slice()
                     )
             else:
                 status = recognize_rows(self.tables, rows, self.skip, self.skip_to, state, output)
             self._refuse(status, int(state[ROW]))
+            if status == SPENT:
+                continue
             if status == ROOM_FOR_DEPTH:
                 scratch = self._scratch(2 * len(scratch.choice), scratch.failed, scratch.kept)
             if status == ROOM_FOR_MEMORY:
@@ -135,9 +135,11 @@ class RowPatternMatcher:
             elif status in (ROOM_FOR_ROWS, ROOM_FOR_MATCHES):
                 output = _output(len(output.start), 2 * len(output.path))
 
+    def _account(self, rows: int) -> Account:
+        steps = self.budget.steps
+        return Account(self.budget if steps is None else replace(self.budget, steps=steps + FREE_STEPS + 64 * rows))
+
     def _refuse(self, status: int, row: int) -> None:
-        if status == BUDGET:
-            raise BudgetSpent
         if status == OVERFLOW:
             raise SumOverflow
         if status in (SKIP_TO_FIRST_ROW, SKIP_TO_NO_ROW):

@@ -8,24 +8,31 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import copy_start, inner_kernel, kernel
+from eventide.match.budget import SPENT
 from eventide.match.dag.kernel import (
     ACCEPTED,
+    ACCEPTED_BEFORE,
     CONFIRM,
     CONFIRM_FROM,
+    CONFIRMS,
     CONSUME_ALL,
     CONSUME_NONE,
     DONE,
     EPOCH,
+    FRESH_RUN,
     KEY,
+    MIDWAY,
     NEED_ACCEPTS,
     NEED_LISTS,
     NEED_NODES,
     NEED_TRANSITION,
     OPEN_ACCEPT,
+    RUN,
+    RUN_BEFORE,
     TOP,
     WANTED_STATE,
     WANTED_SYMBOL,
-    holds_a_match,
+    confirm_accepts,
     link_absences,
     record,
     write_output,
@@ -127,56 +134,82 @@ def path_of(nodes, node, rows, labels):
     return depth, rows, labels
 
 
+@inner_kernel
+def room_for_event(tables, nodes, runs, accepts, counters, slot, symbol):
+    """Return DONE, or what an event lacks that every run of its key may have to answer."""
+    if tables.first[0, symbol] == UNKNOWN:
+        counters[WANTED_STATE] = 0
+        counters[WANTED_SYMBOL] = symbol
+        return NEED_TRANSITION
+    moves = tables.moves[0, symbol]
+    run = runs.head[slot]
+    while run >= 0:
+        state = runs.state[run]
+        if tables.first[state, symbol] == UNKNOWN:
+            counters[WANTED_STATE] = state
+            counters[WANTED_SYMBOL] = symbol
+            return NEED_TRANSITION
+        moves += tables.moves[state, symbol]
+        run = runs.following[run]
+    if counters[TOP] + moves > nodes.label.shape[0]:
+        return NEED_NODES
+    if counters[ACCEPTED] + moves > accepts.row.shape[0]:
+        return NEED_ACCEPTS
+    if runs.meta[USED] + moves > runs.state.shape[0]:
+        return NEED_LISTS
+    return DONE
+
+
 @kernel
 def advance_runs(
-    tables, nodes, runs, events, previous, accepts, counters, consume, confirm, begin, end, programs, store
+    tables, nodes, runs, events, previous, accepts, counters, consume, confirm, begin, end, programs, store, steps
 ):
-    """Take the events of rows begin..end; returns (status, row to go on with) as the shared-DAG kernel does."""
+    """Take the events of rows begin..end; returns (status, row to go on with) as the kernel of the DAG does.
+
+    There may be many runs, so SPENT comes in the middle of an event as well, whose room has been seen to by then.
+    """
     scratch = new_scratch()
     rows = np.empty(64, np.int32)
     labels = np.empty(64, np.int32)
     absences = previous.shape[0]
     for row in range(begin, end):
         slot = events.slot[row]
-        if events.restart[row]:
-            restart_runs(runs, accepts, counters, slot)
-            events.restart[row] = 0
-        if absences:
-            link_absences(events, runs, previous, slot, row)
         symbol = events.symbol[row]
-        if tables.idle[symbol]:
-            continue
-        if consume == CONSUME_ALL and runs.epoch[slot] != counters[EPOCH]:
-            drop_runs(runs, slot)
-            runs.epoch[slot] = counters[EPOCH]
-        if tables.first[0, symbol] == UNKNOWN:
-            counters[WANTED_STATE] = 0
-            counters[WANTED_SYMBOL] = symbol
-            return NEED_TRANSITION, row
-        moves = tables.moves[0, symbol]
-        run = runs.head[slot]
-        while run >= 0:
-            state = runs.state[run]
-            if tables.first[state, symbol] == UNKNOWN:
-                counters[WANTED_STATE] = state
-                counters[WANTED_SYMBOL] = symbol
-                return NEED_TRANSITION, row
-            moves += tables.moves[state, symbol]
-            run = runs.following[run]
-        if counters[TOP] + moves > nodes.label.shape[0]:
-            return NEED_NODES, row
-        if counters[ACCEPTED] + moves > accepts.row.shape[0]:
-            return NEED_ACCEPTS, row
-        if runs.meta[USED] + moves > runs.state.shape[0]:
-            return NEED_LISTS, row
-        accepted_before = counters[ACCEPTED]
         low = events.low[row]
-        runs.low[slot] = low
         home = events.home[row]
-        fresh = -1
-        before = -1
-        run = runs.head[slot]
+        if counters[MIDWAY]:
+            counters[MIDWAY] = 0
+            run, before = counters[RUN], counters[RUN_BEFORE]
+            fresh, accepted_before = counters[FRESH_RUN], counters[ACCEPTED_BEFORE]
+        else:
+            if steps[0] <= 0:
+                return SPENT, row
+            steps[0] -= 1
+            if events.restart[row]:
+                restart_runs(runs, accepts, counters, slot)
+                events.restart[row] = 0
+            if absences:
+                link_absences(events, runs, previous, slot, row)
+            if tables.idle[symbol]:
+                continue
+            if consume == CONSUME_ALL and runs.epoch[slot] != counters[EPOCH]:
+                drop_runs(runs, slot)
+                runs.epoch[slot] = counters[EPOCH]
+            status = room_for_event(tables, nodes, runs, accepts, counters, slot, symbol)
+            if status != DONE:
+                return status, row
+            accepted_before = counters[ACCEPTED]
+            runs.low[slot] = low
+            fresh = np.int64(-1)
+            before = np.int64(-1)
+            run = np.int64(runs.head[slot])
         while run >= 0:
+            if steps[0] <= 0:
+                counters[MIDWAY] = 1
+                counters[RUN], counters[RUN_BEFORE] = run, before
+                counters[FRESH_RUN], counters[ACCEPTED_BEFORE] = fresh, accepted_before
+                return SPENT, row
+            steps[0] -= 1
             following = runs.following[run]
             node = runs.node[run]
             state = runs.state[run]
@@ -186,6 +219,7 @@ def advance_runs(
                 eligible = 0
                 if tables.moves[state, symbol] > 0:
                     depth, rows, labels = path_of(nodes, node, rows, labels)
+                    steps[0] -= depth
                     rows[0] = row
                     for move in range(tables.moves[state, symbol]):
                         labels[0] = tables.label[first + move]
@@ -220,7 +254,7 @@ def advance_runs(
                     runs.head[slot] = following
                 runs.following[run] = runs.meta[FREE]
                 runs.meta[FREE] = run
-            run = following
+            run = np.int64(following)
         first = tables.first[0, symbol]
         rows[0] = row
         for move in range(tables.moves[0, symbol]):
@@ -270,15 +304,21 @@ def advance_runs_confirming(
     taken,
     closing_programs,
     absences,
+    steps,
 ):
     """Advance where only a look at whole matches tells whether an accept holds a match that consumes."""
     while True:
-        status, begin = advance_runs(
-            tables, nodes, runs, events, previous, accepts, counters, consume, True, begin, end, programs, store
-        )
-        if status != CONFIRM:
+        if not counters[CONFIRMS]:
+            status, begin = advance_runs(
+                tables, nodes, runs, events, previous, accepts, counters, consume, True, begin, end, programs, store, steps
+            )
+            if status != CONFIRM:
+                return status, begin
+        counters[CONFIRMS] = 1
+        status, exists = confirm_accepts(nodes, accepts, counters, walk, found, taken, closing_programs, absences, store, steps)
+        if status != DONE:
             return status, begin
-        walk, exists = holds_a_match(nodes, accepts, counters, walk, found, taken, closing_programs, absences, store)
+        counters[CONFIRMS] = 0
         if exists:
             drop_runs(runs, events.slot[begin - 1])
             if consume == CONSUME_ALL:

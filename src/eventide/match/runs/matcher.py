@@ -68,8 +68,10 @@ class RunsMatcher(DagArena):
                 np.zeros_like(self._taken),
                 labelled.closing_programs(),
                 labelled.absences(),
+                self._account.slice(),
             )
-        return advance_runs(*shared, False, begin, end, programs, self._rows.store)  # type: ignore[no-any-return]
+        steps = self._account.slice()
+        return advance_runs(*shared, False, begin, end, programs, self._rows.store, steps)  # type: ignore[no-any-return]
 
     def _ensure_slots(self, slots: int) -> None:
         if slots > self._runs.head.shape[0]:

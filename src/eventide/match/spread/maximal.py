@@ -17,9 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import kernel
+from eventide.match.budget import Account, Budget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+NUMBER, EVENTS, EARLIEST, END, STEP = range(5)
 
 
 class Maximal(NamedTuple):
@@ -29,6 +32,22 @@ class Maximal(NamedTuple):
     row: npt.NDArray[np.int32]
     size: npt.NDArray[np.int32]
     """[match, step]"""
+
+
+class MaximalSearch(NamedTuple):
+    """Where a search for maximal matches is: the end at hand, and the last and first event of each group."""
+
+    state: npt.NDArray[np.int64]
+    """[(NUMBER, EVENTS, EARLIEST, END, STEP)]; step -1 between two ends."""
+    lasts: npt.NDArray[np.int64]
+    firsts: npt.NDArray[np.int64]
+    base: npt.NDArray[np.int64]
+    limit: npt.NDArray[np.int64]
+
+
+def new_search(steps: int) -> MaximalSearch:
+    """Return a search that has not begun."""
+    return MaximalSearch(np.array([0, 0, -1, 0, -1], np.int64), *(np.empty(steps, np.int64) for _ in range(4)))
 
 
 @kernel
@@ -48,36 +67,40 @@ def link_steps(step_of, begins, following):
 
 
 @kernel
-def find_maximal(step_of, begins, repeats, clock, low, following, offset, row_of, size_of, writes, most):
-    """Find the maximal matches; returns (how many, how many events they have). Only counts them unless `writes`.
+def find_maximal(step_of, begins, repeats, clock, low, following, offset, row_of, size_of, writes, most, search, steps):
+    """Find the maximal matches from where the search is; returns whether it is through. Only counts them unless `writes`.
 
     A match is fixed by the last event of each group. The end is chosen first, because its window says where a repeated first
     step begins; the other groups are chosen in order, group `step` from `base[step]` up to but without `limit[step]`. Stops
     behind `most` matches.
     """
     last = repeats.shape[0] - 1
-    lasts = np.empty(last + 1, np.int64)
-    firsts = np.empty(last + 1, np.int64)
-    base = np.empty(last + 1, np.int64)
-    limit = np.empty(last + 1, np.int64)
-    number = 0
-    events = 0
-    earliest = np.int64(-1)
-    for end in range(step_of.shape[0]):
-        if begins[end]:
-            earliest = np.int64(-1)
-        if earliest < 0 and step_of[end] == 0:
-            earliest = np.int64(end)
-        if step_of[end] != last:
-            continue
-        while earliest >= 0 and clock[earliest] < low[end]:
-            earliest = np.int64(following[0, earliest])
-        if earliest < 0 or earliest > end:
-            continue
+    state, lasts, firsts, base, limit = search.state, search.lasts, search.firsts, search.base, search.limit
+    number, events, earliest, step = state[NUMBER], state[EVENTS], state[EARLIEST], state[STEP]
+    for end in range(state[END], step_of.shape[0]):
+        if step < 0:
+            if steps[0] <= 0:
+                state[NUMBER], state[EVENTS], state[EARLIEST], state[END], state[STEP] = number, events, earliest, end, step
+                return False
+            steps[0] -= 1
+            if begins[end]:
+                earliest = np.int64(-1)
+            if earliest < 0 and step_of[end] == 0:
+                earliest = np.int64(end)
+            if step_of[end] != last:
+                continue
+            while earliest >= 0 and clock[earliest] < low[end]:
+                earliest = np.int64(following[0, earliest])
+            if earliest < 0 or earliest > end:
+                continue
+            step = np.int64(0)
+            base[0], limit[0], lasts[0] = earliest, end, earliest
         later = following[last, end]
-        step = 0
-        base[0], limit[0], lasts[0] = earliest, end, earliest
         while step >= 0:
+            if steps[0] <= 0:
+                state[NUMBER], state[EVENTS], state[EARLIEST], state[END], state[STEP] = number, events, earliest, end, step
+                return False
+            steps[0] -= 1
             if last > 0:
                 at = lasts[step]
                 if at < 0 or at >= limit[step]:
@@ -109,7 +132,8 @@ def find_maximal(step_of, begins, repeats, clock, low, following, offset, row_of
                 maximal = False
             if maximal:
                 if number == most:
-                    return number + 1, events
+                    state[NUMBER] = number + 1
+                    return True
                 for group in range(last + 1):
                     count = 0
                     row = firsts[group]
@@ -117,6 +141,7 @@ def find_maximal(step_of, begins, repeats, clock, low, following, offset, row_of
                         if writes:
                             row_of[events] = row
                         events += 1
+                        steps[0] -= 1
                         count += 1
                         row = np.int64(following[group, row])
                     if writes:
@@ -125,9 +150,11 @@ def find_maximal(step_of, begins, repeats, clock, low, following, offset, row_of
                 if writes:
                     offset[number] = events
             if last == 0:
-                break
-            lasts[step] = following[step, lasts[step]]
-    return number, events
+                step = np.int64(-1)
+            else:
+                lasts[step] = following[step, lasts[step]]
+    state[NUMBER], state[EVENTS] = number, events
+    return True
 
 
 def maximal_matches(
@@ -145,11 +172,17 @@ def maximal_matches(
     following = np.empty((len(repeats), len(step_of)), np.int32)
     link_steps(step_of, begins, following)
     nothing = (np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros((0, len(repeats)), np.int32))
-    number, events = find_maximal(step_of, begins, repeats, clock, low, following, *nothing, False, most)
+    account, given = Account(Budget()), (step_of, begins, repeats, clock, low, following)
+    search = new_search(len(repeats))
+    while not find_maximal(*given, *nothing, False, most, search, account.slice()):
+        pass
+    number, events = int(search.state[NUMBER]), int(search.state[EVENTS])
     if number > most:
         return None
     found = Maximal(np.zeros(number + 1, np.int64), np.empty(events, np.int32), np.empty((number, len(repeats)), np.int32))
-    find_maximal(step_of, begins, repeats, clock, low, following, *found, True, most)
+    search = new_search(len(repeats))
+    while not find_maximal(*given, *found, True, most, search, account.slice()):
+        pass
     return found
 
 

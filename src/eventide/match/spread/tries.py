@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import inner_kernel, kernel
+from eventide.match.budget import SPENT, Account, Budget
 from eventide.match.dag.enumeration import FINISHED, FULL, GROW, MatchBatch, new_found
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def next_choice(chosen, begin, size, group_size):
 
 
 @kernel
-def make_parts(offset, row_of, size_of, configuration, label, trie, state, chosen, found):
+def make_parts(offset, row_of, size_of, configuration, label, trie, state, chosen, found, left):
     """Write new parts; returns (status, how many). `state` holds the maximal match at hand, the nodes, and the duplicates."""
     steps = configuration.shape[0]
     length = chosen.shape[0]
@@ -83,6 +84,9 @@ def make_parts(offset, row_of, size_of, configuration, label, trie, state, chose
             return FULL, number
         if 2 * (state[1] + length) > trie.node.shape[0]:
             return GROW, number
+        if left[0] <= 0:
+            return SPENT, number
+        left[0] -= length
         match = state[0]
         node = np.int64(0)
         fresh = False
@@ -146,10 +150,10 @@ class Parts:
         length = len(self._chosen)
         while 2 * length > len(trie.node):
             trie = new_trie(2 * len(trie.node))
-        status = GROW
+        status, account = GROW, Account(Budget())
         while status != FINISHED:
             found = new_found(CHUNK_MATCHES, length * CHUNK_MATCHES)
-            status, number = make_parts(*self._given, trie, self._state, self._chosen, found)
+            status, number = make_parts(*self._given, trie, self._state, self._chosen, found, account.slice())
             if status == GROW:
                 larger = new_trie(4 * len(trie.node))
                 move_branches(trie, larger)

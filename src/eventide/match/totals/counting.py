@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import copy_start, inner_kernel, kernel
+from eventide.match.budget import Account, Budget
 from eventide.match.transitions import SymbolTable
 
 if TYPE_CHECKING:
@@ -182,11 +183,14 @@ def count_key(tables, symbols, clocks, lows, states, modulus, zero):
 
 
 @kernel
-def count_keys(tables, symbols, clocks, lows, offsets, states, modulus, zero, totals):
-    """Count the matches of many keys in one call."""
-    for key in range(offsets.shape[0] - 1):
+def count_keys(tables, symbols, clocks, lows, offsets, states, modulus, zero, totals, key, steps):
+    """Count the matches of many keys in one call, from a key on; returns the key to go on with."""
+    while key < offsets.shape[0] - 1 and steps[0] > 0:
         begin, end = offsets[key], offsets[key + 1]
+        steps[0] -= (end - begin + 1) * states
         totals[key] = count_key(tables, symbols[begin:end], clocks[begin:end], lows[begin:end], states, modulus, zero)
+        key += 1
+    return key
 
 
 class MatchCounter:
@@ -194,6 +198,7 @@ class MatchCounter:
 
     def __init__(self, source: TransitionSource, bits: int) -> None:
         self._symbols = SymbolTable(source, bits)
+        self._account = Account(Budget())
 
     def count(
         self,
@@ -229,7 +234,10 @@ class MatchCounter:
     ) -> npt.NDArray[Any]:
         totals = np.zeros(len(offsets) - 1, number)
         with np.errstate(over="ignore", invalid="ignore"):
-            count_keys(self._symbols.tables, symbols, clocks, lows, offsets, states, modulus, np.zeros(1, number), totals)
+            tables, zero, key = self._symbols.tables, np.zeros(1, number), 0
+            while key < len(totals):
+                steps = self._account.slice()
+                key = count_keys(tables, symbols, clocks, lows, offsets, states, modulus, zero, totals, key, steps)
         return totals
 
     def _large(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from eventide.match.budget import Account, Budget
 from eventide.match.totals.counting import PRIME_BITS, SAFE_BITS, primes
 from eventide.match.totals.semiring import LEAST, NO_VALUE, NOTHING, ROUGH, SUM, Weights
 from eventide.match.totals.sliding import NO_WINDOW, sum_keys
@@ -118,7 +119,10 @@ class Sliding:
     def run(self, symbols: SymbolTable, events: KeptEvents, weights: Weights, ends: Integers) -> None:
         """Write the vector of the matches that end at each event to `ends`."""
         states = symbols.close()
-        sum_keys(symbols.tables, events.symbols, events.clocks, events.lows, events.offsets, weights, ends, states)
+        given = (symbols.tables, events.symbols, events.clocks, events.lows, events.offsets)
+        account, key = Account(Budget()), 0
+        while key < len(events.offsets) - 1:
+            key = sum_keys(*given, weights, ends, states, key, account.slice())
 
 
 class Aggregator:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import inner_kernel, kernel
+from eventide.match.budget import Account, Budget
 from eventide.match.totals.counting import PRIME_BITS, SAFE_BITS, primes
 from eventide.match.totals.exact import Remainders
 from eventide.match.totals.neighbouring import advance, begin_move, may
@@ -44,22 +45,27 @@ MOST_TOTALS = 1 << 20
 
 
 @kernel
-def unfold(tables, memories, judging, verdicts, symbols, first, last, move, held, moved, ends, rows, weights):
+def unfold(
+    tables, memories, judging, verdicts, symbols, first, last, move, held, moved, ends, rows, weights, event, steps
+):
     """Write the partial matches that each of the events first..last has just joined or begun to `rows`.
 
-    With EVERY_START they begin at any of the events, else at the first by the move.
+    With EVERY_START they begin at any of the events, else at the first by the move. It begins at `event`, and returns the one
+    to go on with.
     """
     width = memories.state.shape[0] * weights.channels
     one = np.empty(weights.channels, np.int64)
     make_one(one, 0, weights)
-    clear(rows, 0, (last - first) * width, weights)
-    clear(ends, first * weights.channels, last * weights.channels, weights)
+    if event == first:
+        clear(rows, 0, (last - first) * width, weights)
+        clear(ends, first * weights.channels, last * weights.channels, weights)
     start_label = np.int64(0)
     if move >= 0:
         start_label = np.int64(tables.label[move])
-    for event in range(first, last):
+    while event < last and steps[0] > 0:
         symbol = symbols[event]
         at = (event - first) * width
+        steps[0] -= at + 1
         advance(tables, memories, judging, verdicts, symbol, event, first, start_label, held, moved, ends, weights)
         if move == EVERY_START:
             begins = tables.first[0, symbol]
@@ -72,27 +78,41 @@ def unfold(tables, memories, judging, verdicts, symbols, first, last, move, held
             for memory in range(memories.state.shape[0]):
                 alive = alive or not is_empty(held, memory * weights.channels, weights)
             if not alive:
-                return
+                return last
         for place in range(at, at + width):
             rows[place] = held[place]
+        event += 1
+    return event
 
 
 @kernel
 def sum_starts(
     tables, memories, judging, verdicts, symbols, starts, moves, reach, asked, begun, offsets, held, moved, ends, rows, totals,
-    weights,
+    weights, place, steps,
 ):  # fmt: skip
     """Write what the matches from each start by its move bring to each of the asked ends that it reaches.
 
-    The totals of asked end j lie from offsets[j] on, one for each beginning from number begun[j] on.
+    The totals of asked end j lie from offsets[j] on, one for each beginning from number begun[j] on. It goes on from `place`: the
+    number of a start, and (unless it is -1) the event that its matches have come to.
     """
     low = 0
-    for number in range(starts.shape[0]):
+    while place[0] < starts.shape[0] and steps[0] > 0:
+        number = place[0]
         start = starts[number]
         if reach[number] < start:
+            place[0] += 1
             continue
         last = reach[number] + 1
-        unfold(tables, memories, judging, verdicts, symbols, start, last, moves[number], held, moved, ends, rows, weights)
+        event = place[1] if place[1] >= 0 else start
+        event = unfold(
+            tables, memories, judging, verdicts, symbols, start, last, moves[number], held, moved, ends, rows, weights, event,
+            steps,
+        )  # fmt: skip
+        if event < last:
+            place[1] = event
+            return
+        place[0] += 1
+        place[1] = -1
         while asked[low] < start:
             low += 1
         at = low
@@ -297,6 +317,7 @@ class NeighbourPaths:
         self._nodes = np.empty(0, np.int64)
         self._labels = np.empty(0, np.int64)
         self._beginnings: dict[int, Beginnings] = {}
+        self._account = Account(Budget())
 
     def expect(self, ends: Integers) -> None:
         """Say from which ends walks will begin: one run from a start then tells what it brings to many of them."""
@@ -384,10 +405,12 @@ class NeighbourPaths:
         held = np.empty_like(rows)
         # What is counted beside the rows may wrap around; nobody reads it.
         with np.errstate(over="ignore"):
-            unfold(
-                self._tables, self._memories, self._judging, self._verdicts, self._kept.symbols, first, last, move, held,
-                self._moved, self._ends, rows, weights,
-            )  # fmt: skip
+            event = first
+            while event < last:
+                event = unfold(
+                    self._tables, self._memories, self._judging, self._verdicts, self._kept.symbols, first, last, move, held,
+                    self._moved, self._ends, rows, weights, event, self._account.slice(),
+                )  # fmt: skip
         return rows
 
     def _totals(
@@ -403,10 +426,12 @@ class NeighbourPaths:
         rows = np.empty(int((reach - starts + 1).max(initial=0)) * self.memory_count, np.int64)
         held, totals = np.empty_like(rows), np.empty(int(offsets[-1]), np.int64)
         with np.errstate(over="ignore"):
-            sum_starts(
-                self._tables, self._memories, self._judging, self._verdicts, self._kept.symbols, starts, moves, reach, ends,
-                begun, offsets, held, self._moved, self._ends, rows, totals, weights,
-            )  # fmt: skip
+            place = np.array([0, -1], np.int64)
+            while place[0] < len(starts):
+                sum_starts(
+                    self._tables, self._memories, self._judging, self._verdicts, self._kept.symbols, starts, moves, reach, ends,
+                    begun, offsets, held, self._moved, self._ends, rows, totals, weights, place, self._account.slice(),
+                )  # fmt: skip
         return totals
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import inner_kernel, kernel
+from eventide.match.budget import Account, Budget, Resource, Spent
 from eventide.match.programs.programs import Programs, every_instance_holds, new_scratch
 from eventide.match.recompute.window_events import find_begins
 from eventide.match.totals.semiring import add, add_extended, clear, is_empty, make_one
@@ -29,12 +30,10 @@ if TYPE_CHECKING:
     from eventide.match.transitions import SymbolTable
 
 FREE = -1
+KEY, EVENT, MOVE, LATER = 0, 1, 2, 3
+"""Where a pass over events is that goes on in the next call."""
 MOST_PAIRS = 1 << 31
 """Bytes for judgements of pairs of events."""
-
-
-class TooManyPairs(Exception):  # noqa: N818 - the runtime turns it into an error that a user sees
-    """A window holds more pairs of events than can be judged beforehand."""
 
 
 class Judging(NamedTuple):
@@ -68,13 +67,16 @@ class Verdicts(NamedTuple):
 
 
 @kernel
-def judge_all(programs, judging, values, floats, valid, verdicts):
-    """Judge every set of conditions on all pairs of events that a window holds."""
+def judge_all(programs, judging, values, floats, valid, verdicts, place, steps):
+    """Judge every set of conditions on all pairs of events that a window holds, from event place[EVENT] on."""
     rows = np.zeros(2, np.int64)
     labels = np.zeros(2, np.int64)
     scratch = new_scratch()
-    for event in range(values.shape[1]):
+    while place[EVENT] < values.shape[1] and steps[0] > 0:
+        event = place[EVENT]
+        place[EVENT] += 1
         width = verdicts.offset[event + 1] - verdicts.offset[event]
+        steps[0] -= (width + 1) * judging.asked.shape[0]
         for number in range(judging.asked.shape[0]):
             alone = judging.asked[number, 0] == 0
             for distance in range(1 if alone else width):
@@ -159,48 +161,74 @@ def advance(tables, memories, judging, verdicts, symbol, event, first, start_lab
 
 
 @inner_kernel
-def sum_key(tables, memories, judging, verdicts, symbols, clocks, lows, offset, by_start, held, moved, ends, weights):
-    """Write the vector of the matches that end at each event of one key, whose first event is number `offset`, to `ends`."""
+def sum_key(
+    tables, memories, judging, verdicts, symbols, clocks, lows, offset, by_start, held, moved, ends, weights, place, steps
+):
+    """Write the vector of the matches that end at each event of one key, whose first event is number `offset`, to `ends`.
+
+    Goes on from a place, and returns whether it has come to the end. `held` holds the partial matches: of all starts, or of one.
+    """
     events = symbols.shape[0]
-    width = memories.state.shape[0] * weights.channels
+    count = memories.state.shape[0]
+    width = count * weights.channels
     one = np.empty(weights.channels, np.int64)
     make_one(one, 0, weights)
-    for index in range(events):
+    while place[EVENT] < events:
+        if steps[0] <= 0:
+            return False
+        index = place[EVENT]
         symbol = symbols[index]
         begins = tables.first[0, symbol]
         start = offset + index
         if not by_start:
+            steps[0] -= (index + 1) * width
             advance(tables, memories, judging, verdicts, symbol, start, offset, 0, held, moved, ends, weights)
-        for move in range(begins - 1, begins + tables.moves[0, symbol]):
-            marked = move if move >= begins else -1
-            at = 0 if by_start else index * width
-            if by_start:
-                clear(held, 0, width, weights)
-            begin_move(tables, memories, judging, verdicts, marked, symbol, start, held, at, ends, one, weights)
-            if not by_start:
-                continue
-            alive = False
-            for memory in range(memories.state.shape[0]):
-                alive = alive or not is_empty(held, memory * weights.channels, weights)
-            later = index + 1
-            while alive and later < events and clocks[index] >= lows[later]:
-                label = tables.label[move] if marked >= 0 else 0
+        while place[MOVE] <= tables.moves[0, symbol]:
+            marked = begins + place[MOVE] - 1 if place[MOVE] > 0 else np.int64(-1)
+            later = place[LATER]
+            if later == 0:
+                at = np.int64(0) if by_start else index * width
+                if by_start:
+                    clear(held, 0, width, weights)
+                begin_move(tables, memories, judging, verdicts, marked, symbol, start, held, at, ends, one, weights)
+                later = events
+                for memory in range(count if by_start else 0):
+                    if not is_empty(held, memory * weights.channels, weights):
+                        later = index + 1
+            label = tables.label[marked] if marked >= 0 else 0
+            while later < events and clocks[index] >= lows[later]:
+                if steps[0] <= 0:
+                    place[LATER] = later
+                    return False
+                steps[0] -= (later - index) * width
                 advance(
                     tables, memories, judging, verdicts, symbols[later], offset + later, start, label, held, moved, ends, weights
                 )
                 later += 1
+            place[LATER] = 0
+            place[MOVE] += 1
+        place[MOVE] = 0
+        place[EVENT] += 1
+        steps[0] -= 1
+    return True
 
 
 @kernel
-def sum_keys(tables, memories, judging, verdicts, symbols, clocks, lows, offsets, by_start, held, moved, ends, weights):
-    """Write the vectors of all keys; the events of key k are those from offsets[k] on."""
-    clear(ends, 0, ends.shape[0], weights)
-    for key in range(offsets.shape[0] - 1):
-        first, last = offsets[key], offsets[key + 1]
-        sum_key(
+def sum_keys(
+    tables, memories, judging, verdicts, symbols, clocks, lows, offsets, by_start, held, moved, ends, weights, place, steps
+):
+    """Write the vectors of all keys from a place on; the events of key k are those from offsets[k] on."""
+    if place[KEY] == 0 and place[EVENT] == 0 and place[MOVE] == 0 and place[LATER] == 0:
+        clear(ends, 0, ends.shape[0], weights)
+    while place[KEY] < offsets.shape[0] - 1:
+        first, last = offsets[place[KEY]], offsets[place[KEY] + 1]
+        if not sum_key(
             tables, memories, judging, verdicts, symbols[first:last], clocks[first:last], lows[first:last], first, by_start,
-            held, moved, ends, weights,
-        )  # fmt: skip
+            held, moved, ends, weights, place, steps,
+        ):  # fmt: skip
+            return
+        place[EVENT] = 0
+        place[KEY] += 1
 
 
 @dataclass
@@ -224,10 +252,12 @@ class Neighbouring:
         held_events = int((widths if by_start else np.diff(events.offsets)).max(initial=0)) + 1
         width = len(memories.state) * weights.channels
         held, moved = np.empty(held_events * width, np.int64), np.empty(width, np.int64)
-        sum_keys(
-            symbols.tables, memories, judging, verdicts, events.symbols, events.clocks,
-            events.lows, events.offsets, by_start, held, moved, ends, weights,
-        )  # fmt: skip
+        place, account = np.zeros(4, np.int64), Account(Budget())
+        while place[KEY] < len(events.offsets) - 1:
+            sum_keys(
+                symbols.tables, memories, judging, verdicts, events.symbols, events.clocks, events.lows, events.offsets, by_start,
+                held, moved, ends, weights, place, account.slice(),
+            )  # fmt: skip
 
     def settled(self, symbols: SymbolTable, events: KeptEvents) -> tuple[Memories, Judging, Verdicts]:
         """Return what tells partial matches of some events apart, and what may join them."""
@@ -249,12 +279,14 @@ class Neighbouring:
     def _judge(self, judging: Judging, events: KeptEvents) -> Verdicts:
         offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(_widths(events))])
         if len(judging.asked) * int(offset[-1]) > MOST_PAIRS:
-            raise TooManyPairs(int(offset[-1]))
+            raise Spent(Resource.PAIRS, int(offset[-1]))
         allowed = np.zeros((len(judging.asked), int(offset[-1])), np.uint8)
         verdicts = Verdicts(offset, allowed)
         values = np.ascontiguousarray(events.values)
         valid = np.ascontiguousarray(events.valid)
-        judge_all(self.programs(), judging, values, values.view(np.float64), valid, verdicts)
+        programs, place, account = self.programs(), np.zeros(4, np.int64), Account(Budget())
+        while place[EVENT] < values.shape[1]:
+            judge_all(programs, judging, values, values.view(np.float64), valid, verdicts, place, account.slice())
         return verdicts
 
 

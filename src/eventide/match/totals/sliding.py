@@ -161,12 +161,16 @@ def sum_key(tables, symbols, clocks, lows, offset, weights, ends, states):
 
 
 @kernel
-def sum_keys(tables, symbols, clocks, lows, offsets, weights, ends, states):
-    """Write the vectors of all keys; the events of key k are those from offsets[k] on."""
-    clear(ends, 0, ends.shape[0], weights)
-    for key in range(offsets.shape[0] - 1):
+def sum_keys(tables, symbols, clocks, lows, offsets, weights, ends, states, key, steps):
+    """Write the vectors of the keys from `key` on, whose events are those from offsets[key] on; returns the key to go on with."""
+    if key == 0:
+        clear(ends, 0, ends.shape[0], weights)
+    while key < offsets.shape[0] - 1 and steps[0] > 0:
         first, last = offsets[key], offsets[key + 1]
+        steps[0] -= (last - first + 1) * states * weights.channels
         sum_key(tables, symbols[first:last], clocks[first:last], lows[first:last], first, weights, ends, states)
+        key += 1
+    return key
 
 
 @kernel

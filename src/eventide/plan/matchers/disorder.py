@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
+from eventide.match.budget import Budget
 from eventide.match.disorder.matcher import DisorderMatcher
 from eventide.match.disorder.settings import DisorderSettings, ForbiddenEvent
 from eventide.pattern import Selector, Strategy
@@ -59,7 +60,7 @@ class Disorder:
 
     def make(self, plan: Plan, settings: RunSettings) -> tuple[DisorderMatcher, Labelling]:
         """Return a running matcher, and the labelling that explains its labels."""
-        return make_disorder_matcher(plan, max_matches=settings.max_matches)
+        return make_disorder_matcher(plan, Budget(matches=settings.max_matches))
 
     def explain(self, plan: Plan) -> Description:
         """Return what there is to say of it."""
@@ -78,10 +79,8 @@ def disorder_reason(plan: CompiledQuery) -> str | None:
     return shape if isinstance(shape, str) else None
 
 
-def make_disorder_matcher(
-    plan: Plan, *, max_matches: int | None = None, **options: Any
-) -> tuple[DisorderMatcher, Labelling]:
-    """Return the disorder-native matcher of a plan that has a shape for it; `options` are those of DisorderOptions."""
+def make_disorder_matcher(plan: Plan, budget: Budget = Budget()) -> tuple[DisorderMatcher, Labelling]:  # noqa: B008 - frozen
+    """Return the disorder-native matcher of a plan that has a shape for it."""
     shape = disorder_shape(plan)
     assert shape is not None, disorder_reason(plan)
     automaton = plan.automaton()
@@ -103,9 +102,9 @@ def make_disorder_matcher(
         columns=len(plan.values),
         conditions=bool(plan.conditions),
         ties_by_arrival=len(schemas) == 1 and schemas[0].tie_break is None,
-        max_matches=max_matches,
+        budget=budget,
     )
-    return DisorderMatcher(settings, **options), labelling
+    return DisorderMatcher(settings), labelling
 
 
 def _shape_or_reason(plan: CompiledQuery) -> DisorderShape | str:

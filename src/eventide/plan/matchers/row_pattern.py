@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eventide.match.budget import Budget
 from eventide.match.row_pattern.matcher import RowPatternMatcher
 from eventide.plan.matchers.protocol import ROW_PATTERN, Cost, Description, Takes
 
@@ -30,7 +31,7 @@ class RowPattern:
 
     def make(self, plan: RowPlan, programs: RowPrograms, max_steps: int) -> RowPatternMatcher:
         """Return a running matcher; `programs` are those of the plan with the codes of a block's texts."""
-        return RowPatternMatcher(plan.tables, programs, plan.skip, plan.skip_to, max_steps)
+        return RowPatternMatcher(plan.tables, programs, plan.skip, plan.skip_to, Budget(steps=max_steps))
 
     def explain(self, plan: RowPlan) -> Description:
         """Return what there is to say of it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eventide.match.budget import Budget
 from eventide.match.protocol import MatcherSettings
 from eventide.plan.sequences.labelling import Unjudged
 
@@ -32,7 +33,7 @@ def matcher_settings(
         deduplicate=plan.deduplicate,
         consume=plan.consume,
         quota=plan.query.limit if plan.results is None else None,
-        max_matches=settings.max_matches,
+        budget=Budget(matches=settings.max_matches),
         slice_index=settings.slice_index,
         slices=settings.slices,
     )

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from eventide.errors import LimitError
+from eventide.match.budget import Account, Budget
 from eventide.match.dag.enumeration import MatchBatch
-from eventide.match.dag.enumerator import MatchLimit
 from eventide.match.dag.matcher import DagMatcher
 from eventide.match.spread.assignment import Assigner, shares
 from eventide.match.spread.maximal import (
@@ -194,8 +194,7 @@ class Worker:
         self._known = 0
         self._rows = MatchRows(plan, layout, self._labelling)
         self._judges = bool(plan.conditions)
-        self._max_matches = max_matches
-        self.matches = 0
+        self._account = Account(Budget(matches=max_matches))
 
     def judged(self, share: dict[str, npt.NDArray[Any]]) -> Iterator[pa.RecordBatch]:
         """Yield the matches of a share for which all conditions hold, with their slots filled."""
@@ -216,8 +215,6 @@ class Worker:
             candidates = iter([MatchBatch(*(share[name] for name in MatchBatch._fields))])
         for found in candidates:
             kept = refined(found, self._labelling.programs(), self._values, self._valid) if self._judges else found
-            self.matches += len(kept.start)
-            if self._max_matches is not None and self.matches > self._max_matches:
-                raise MatchLimit(self._max_matches)
+            self._account.take_matches(len(kept.start))
             if len(kept.start):
                 yield kept

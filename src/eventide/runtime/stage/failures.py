@@ -6,10 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from eventide.errors import DataError, LimitError
-from eventide.match.dag.enumerator import MatchLimit
-from eventide.match.row_pattern.matcher import BadSkip, BudgetSpent, SumOverflow
-from eventide.match.totals.neighbouring import TooManyPairs
-from eventide.match.transitions import TooManyMoves
+from eventide.match.budget import Resource, Spent
+from eventide.match.row_pattern.matcher import BadSkip, SumOverflow
 from eventide.plan.row_patterns.plan import RowPlan
 
 if TYPE_CHECKING:
@@ -23,27 +21,8 @@ def errors_of_matcher(plan: Plan | RowPlan, max_steps: int | None = None) -> Ite
     """Turn what matchers raise into errors that a user understands."""
     try:
         yield
-    except MatchLimit as limit:
-        raise _too_many_matches(plan, limit) from None
-    except TooManyMoves as moves:
-        raise LimitError(
-            "TOO_MANY_ALTERNATIVES",
-            f"One event fits the pattern in {moves} ways; skip-till-next with conditions supports fewer.",
-            hint="Use fewer alternatives that fit the same event.",
-        ) from None
-    except TooManyPairs as pairs:
-        raise LimitError(
-            "TOO_MANY_PAIRS",
-            f"The windows of the query hold {pairs} pairs of events, more than conditions between neighbours can be judged for.",
-            hint="Narrow WITHIN, or partition the events.",
-        ) from None
-    except BudgetSpent:
-        raise LimitError(
-            "TOO_MANY_STEPS",
-            f"The search for matches took more than {max_steps} steps.",
-            hint="Make conditions compare neighbouring rows (PREV) rather than the match so far, add WITHIN, "
-            "or raise max_steps.",
-        ) from None
+    except Spent as spent:
+        raise _limit_error(plan, spent, max_steps) from None
     except SumOverflow:
         raise DataError(
             "SUM_OVERFLOW", "A SUM in DEFINE is too large for 64 bits.", hint="Sum a double: SUM(CAST(A.x AS DOUBLE))."
@@ -53,12 +32,32 @@ def errors_of_matcher(plan: Plan | RowPlan, max_steps: int | None = None) -> Ite
         raise _bad_skip(plan, skip) from None
 
 
-def _too_many_matches(plan: Plan | RowPlan, limit: MatchLimit) -> LimitError:
-    hint = "Narrow WITHIN, add LIMIT, raise max_matches, or use count() to learn how many there are."
-    if isinstance(plan, RowPlan):
-        hint = "Narrow the pattern, add WITHIN, or raise max_matches."
-    what = "candidates for its matches" if limit.candidates else "matches"
-    return LimitError("TOO_MANY_MATCHES", f"The query has more than {limit.limit} {what}.", hint=hint)
+def _limit_error(plan: Plan | RowPlan, spent: Spent, max_steps: int | None) -> LimitError:
+    """Say what ran out, and what to write instead."""
+    rows, amount = isinstance(plan, RowPlan), spent.amount
+    match spent.resource:
+        case Resource.ALTERNATIVES:
+            condition = "TOO_MANY_ALTERNATIVES"
+            message = f"One event fits the pattern in {amount} ways; skip-till-next with conditions supports fewer."
+            hint = "Use fewer alternatives that fit the same event."
+        case Resource.PAIRS:
+            condition = "TOO_MANY_PAIRS"
+            message = f"The windows of the query hold {amount} pairs of events, "
+            message += "more than conditions between neighbours can be judged for."
+            hint = "Narrow WITHIN, or partition the events."
+        case Resource.STEPS:
+            condition, message = "TOO_MANY_STEPS", f"The search for matches took more than {max_steps or amount} steps."
+            hint = "Narrow WITHIN, or partition the events."
+            if rows:
+                hint = "Make conditions compare neighbouring rows (PREV) rather than the match so far, add WITHIN, "
+                hint += "or raise max_steps."
+        case Resource.MATCHES | Resource.CANDIDATES:
+            what = "matches" if spent.resource is Resource.MATCHES else "candidates for its matches"
+            condition, message = "TOO_MANY_MATCHES", f"The query has more than {amount} {what}."
+            hint = "Narrow WITHIN, add LIMIT, raise max_matches, or use count() to learn how many there are."
+            if rows:
+                hint = "Narrow the pattern, add WITHIN, or raise max_matches."
+    return LimitError(condition, message, hint=hint)
 
 
 def _bad_skip(plan: RowPlan, skip: BadSkip) -> DataError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eventide.match.dag.enumerator import MatchLimit
+from eventide.match.budget import Account, Budget
 from eventide.match.row_pattern.borders import whole_borders
 from eventide.match.row_pattern.kernel import RowMatchBatch
 from eventide.pattern.row_patterns import RowsPerMatch
@@ -27,16 +27,14 @@ class WholePartitions(OnWholeKeys):
 
     def __init__(self, plan: RowPlan, limits: StageLimits) -> None:
         self._plan = plan
-        self._limits = limits
-        self._matches = 0
+        self._max_steps = limits.max_steps
+        self._account = Account(Budget(matches=limits.max_matches))
 
     def advance(self, batch: EncodedRows) -> Iterator[RowMatchBatch]:
         """Take the rows of whole partitions and yield their matches."""
         borders = whole_borders(self._plan.tables, batch.batch.offset)
-        for matches in found_in(self._plan, batch, borders, self._limits.max_steps):
-            self._matches += len(matches.start)
-            if self._limits.max_matches is not None and self._matches > self._limits.max_matches:
-                raise MatchLimit(self._limits.max_matches)
+        for matches in found_in(self._plan, batch, borders, self._max_steps):
+            self._account.take_matches(len(matches.start))
             yield matches
 
 

@@ -5,7 +5,8 @@ columns that the family compares; candidates are numbered by key and then by tim
 What fits an event is a box.
 
 A batch is known when it is searched, so these trees never change and need no nodes: their leaves lie one behind the other in
-Z order, and a binary search finds what inner nodes would lead to. A tree is made when the rows of its family have cost as much
+Z order, and a binary search finds what inner nodes would lead to. That is why they are not made of `index.tree`, which takes
+events in and out: its nodes would cost time and room for nothing. A tree is made when the rows of its family have cost as much
 as it will, and asked as long as that costs less than computing rows.
 """
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from eventide.compilation import inner_kernel, kernel
 from eventide.index.zorder import ONE, ZERO, bits_from
-from eventide.match.recompute.bit_rows.words import has_bit, lowest_bit
+from eventide.match.recompute.bit_rows.bits import has_bit, lowest_bit
 from eventide.match.recompute.joins.hybrid_join import hybrid_join
 
 DEPTH = 0
@@ -69,7 +69,7 @@ def keep_reaching(steps, allowed, ends, live):
     if idle:
         return
     for node in range(steps.shape[0] - 1, -1, -1):
-        if has_bit(allowed, node) and not has_bit(live, node):
+        if has_bit(allowed, 0, node) and not has_bit(live, 0, node):
             for word in range(node // 64, words):
                 if steps[node, word] & live[word] != ZERO:
                     live[node // 64] |= ONE << np.uint64(node % 64)
@@ -115,7 +115,7 @@ def walk_chains(walk, steps, starts, live, ends, items, offsets):
             state = ARRIVED
     while state != FINISHED:
         if state == ARRIVED:
-            if has_bit(ends, path[depth - 1]):
+            if has_bit(ends, 0, path[depth - 1]):
                 if written + 1 == offsets.shape[0] or used + depth > items.shape[0]:
                     break
                 for place in range(depth):

@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import inner_kernel, kernel
-from eventide.index.zorder import ONE, ZERO
-from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
-from eventide.match.recompute.bit_rows.words import (
-    bits_between,
+from eventide.index.zorder import ZERO
+from eventide.match.recompute.bit_rows.bits import bits_between, has_bit, ones_of, usable_events
+from eventide.match.recompute.bit_rows.comparisons import (
+    EQUAL,
+    GREATER,
+    GREATER_EQUAL,
+    LESS,
+    LESS_EQUAL,
     blocks_of,
-    has_bit,
     lanes_that_join,
-    lowest_bit,
-    ones_of,
-    usable_events,
 )
 
 COMPARED = 0
@@ -67,7 +67,7 @@ def nested_loop_join(outer, inner, predicates, bits, counters):
             bits[index, word] = ZERO
         for word in range(first // 64, bits.shape[1]):
             wanted = inner_usable[word] & bits_between(word, first, count)
-            if has_bit(outer_usable, index) and wanted != ZERO:
+            if has_bit(outer_usable, 0, index) and wanted != ZERO:
                 counters[COMPARED] += ones_of(wanted)
                 bits[index, word] = lanes_that_join(predicates.operator, bounds, index, blocks, word, wanted)
             else:
@@ -117,7 +117,7 @@ def hybrid_join(outer, inner, predicates, bits, counters):
             first -= 1
         for word in range(bits.shape[1]):
             bits[index, word] = ZERO
-        if not has_bit(outer_usable, index):
+        if not has_bit(outer_usable, 0, index):
             continue
         more, less = False, False
         if source >= 0:
@@ -141,18 +141,3 @@ def hybrid_join(outer, inner, predicates, bits, counters):
             bits[index, word] = known
         source = index
         seen_from = first
-
-
-@kernel
-def renumber(bits, outer_order, inner_order, target):
-    """Write bit (u, v) to bit (outer_order[u], inner_order[v]) of `target`: from Z order to the order of time, or any other."""
-    for index in range(outer_order.shape[0]):
-        line = outer_order[index]
-        for word in range(target.shape[1]):
-            target[line, word] = ZERO
-        for word in range(bits.shape[1]):
-            rest = bits[index, word]
-            while rest != ZERO:
-                place = inner_order[64 * word + lowest_bit(rest)]
-                rest &= rest - ONE
-                target[line, place // 64] |= ONE << np.uint64(place % 64)

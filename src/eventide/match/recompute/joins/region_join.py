@@ -11,17 +11,8 @@ import numpy as np
 from eventide.compilation import inner_kernel, kernel
 from eventide.index.encoding import encode_integer
 from eventide.index.zorder import ONE, ZERO
-from eventide.match.recompute.bit_rows.comparisons import LESS
-from eventide.match.recompute.bit_rows.words import (
-    bits_between,
-    blocks_of,
-    has_bit,
-    lanes_that_join,
-    lowest_bit,
-    ones_of,
-    set_bits,
-    usable_events,
-)
+from eventide.match.recompute.bit_rows.bits import bits_between, has_bit, lowest_bit, ones_of, set_bits, usable_events
+from eventide.match.recompute.bit_rows.comparisons import LESS, blocks_of, lanes_that_join
 from eventide.match.recompute.joins.hybrid_join import BLOCKS, COMPARED, REUSED, reach
 from eventide.match.recompute.joins.regions import lanes_by_dominance, regions_of
 
@@ -70,7 +61,7 @@ def region_join(outer, inner, outer_starts, inner_starts, predicates, begin, end
         source = -1
         for index in range(outer_starts[region + 1] - 1, outer_starts[region] - 1, -1):
             line = index - outer_starts[begin]
-            if not has_bit(outer_usable, index):
+            if not has_bit(outer_usable, 0, index):
                 for word in range(bits.shape[1]):
                     bits[line, word] = ZERO
                 continue

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from eventide.compilation import kernel
 from eventide.index.encoding import HIGHEST, LOWEST
 from eventide.index.zorder import BITS, ZERO, shared_bits
-from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, holds
-from eventide.match.recompute.bit_rows.words import has_bit, lanes_where
+from eventide.match.recompute.bit_rows.bits import has_bit
+from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, holds, lanes_where
 
 NONE = 0
 PARTIAL = 1
@@ -75,7 +75,7 @@ def regions_of(starts, value, usable):
     high = np.full((value.shape[0], regions), LOWEST, np.uint64)
     for region in range(regions):
         for index in range(starts[region], starts[region + 1]):
-            if has_bit(usable, index):
+            if has_bit(usable, 0, index):
                 for line in range(value.shape[0]):
                     low[line, region] = min(low[line, region], value[line, index])
                     high[line, region] = max(high[line, region], value[line, index])

@@ -12,8 +12,8 @@ import numpy as np
 
 from eventide.compilation import inner_kernel, kernel
 from eventide.index.zorder import ONE, ZERO
+from eventide.match.recompute.bit_rows.bits import bits_between, has_bit, usable_events
 from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, LESS, LESS_EQUAL
-from eventide.match.recompute.bit_rows.words import bits_between, has_bit, usable_events
 from eventide.match.recompute.joins.hybrid_join import BLOCKS
 
 
@@ -38,7 +38,7 @@ def begin_rows(outer, inner, predicates, firsts, bits):
     for index in range(outer.row.shape[0]):
         while first < count and inner.row[first] <= outer.row[index]:
             first += 1
-        firsts[index] = first if has_bit(outer_usable, index) else count
+        firsts[index] = first if has_bit(outer_usable, 0, index) else count
         for word in range(bits.shape[1]):
             bits[index, word] = ZERO
         for word in range(firsts[index] // 64, bits.shape[1]):
