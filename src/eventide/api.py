@@ -14,11 +14,10 @@ from eventide.language import parse
 from eventide.language.sql.statement import parse_statement
 from eventide.plan.planning import make_plan
 from eventide.plan.schema import TIME_UNITS, Kind, StreamSchema
-from eventide.runtime.inputs import EventInput
+from eventide.runtime.inputs import EventInput, read_events
 from eventide.runtime.options import ERROR, FINAL, RunOptions
-from eventide.runtime.relational.engines import engine_for, engine_of
-from eventide.runtime.relational.types import kinds_of_columns
 from eventide.runtime.runs.asked import Asked
+from eventide.runtime.sql.program import StatementProgram
 from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
 
 if TYPE_CHECKING:
@@ -59,8 +58,7 @@ def events(
     >>> events(pa.table({"ts": [1], "kind": ["A"]}), time="ts", type="kind").schema.time
     'ts'
     """
-    engine, relation = engine_of(data)
-    columns = kinds_of_columns(engine.schema(relation))
+    engine, relation, columns = read_events(data)
     for role, name in (("time", time), ("type", type), ("tie_break", tie_break)):
         if name is not None and name not in columns:
             raise BindError(
@@ -355,31 +353,21 @@ class Statement:
             max_state=max_state,
             overflow=overflow,
         )
-        engine, relations = engine_for(spark, tables)
-        streaming = any(engine.is_stream(relation) for relation in relations.values())
-        # A view of the catalog may be a stream too.
-        if not streaming and spark is None:
-            options.check(streaming=False)
-        return engine.result(pipeline.run_statement(self.model, engine, relations, options))
+        return pipeline.run_statement(StatementProgram(self.model, spark, tables), options)
 
     def output_schema(self, *, spark: Any = None, **tables: Any) -> Any:
         """Return the schema of the result without reading the tables; raises a BindError when the query does not fit them."""
-        engine, empty = _emptied(spark, tables)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
-            return engine.result_schema(pipeline.run_statement(self.model, engine, empty, RunOptions()))
+            program = StatementProgram(self.model, spark, tables, empty=True)
+            return program.schema(lambda clause, source: pipeline.run(clause.query, source, RunOptions()))
 
     def explain(self, format: str = "text", *, spark: Any = None, **tables: Any) -> str:  # noqa: A002
         """Return how each MATCH_RECOGNIZE clause is run, as text, as a mermaid or as a dot diagram."""
-        engine, empty = _emptied(spark, tables)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
-            return explain(describe_statement(pipeline.plan_statement(self.model, engine, empty)), format)
-
-
-def _emptied(spark: Any, tables: Mapping[str, Any]) -> tuple[Adapter, dict[str, Relation]]:
-    engine, relations = engine_for(spark, tables)
-    return engine, {name: engine.emptied(relation) for name, relation in relations.items()}
+            program = StatementProgram(self.model, spark, tables, empty=True)
+            return explain(describe_statement(pipeline.plan_statement(program)), format)
 
 
 def statement(text: str) -> Statement:

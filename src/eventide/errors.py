@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import sys
 import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 CARET_CONTEXT = 100
 _PACKAGE = str(Path(__file__).parent)
@@ -148,14 +147,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"There is: {shown}."
 
 
-@contextmanager
-def refusing_deep_nesting() -> Iterator[None]:
-    """Turn a query that nests too deeply for the interpreter's stack into an error of its own."""
-    try:
-        yield
-    except RecursionError:
-        raise BindError(
-            "TOO_DEEP",
-            "The query nests too deeply.",
-            hint="Use fewer parentheses inside each other, or compute parts of an expression in columns of the events.",
-        ) from None
+def too_deep() -> BindError:
+    """Return the error of a query that nests too deeply for the interpreter's stack."""
+    hint = "Use fewer parentheses inside each other, or compute parts of an expression in columns of the events."
+    return BindError("TOO_DEEP", "The query nests too deeply.", hint=hint)

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eventide.errors import refusing_deep_nesting
+from eventide.errors import too_deep
 from eventide.kinds import kind_of
 from eventide.language import parse
 from eventide.plan.rewrite import rewrite
 from eventide.runtime.options import RunOptions
 from eventide.runtime.runs.asked import Asked
 from eventide.runtime.runs.sequences import together
-from eventide.runtime.sql.program import StatementProgram
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eventide.language.sql.statement import MatchClause, Statement
+    from eventide.language.sql.statement import MatchClause
     from eventide.runtime.inputs import EventInput, RowInput
-    from eventide.runtime.relational.adapter import Adapter, Relation
+    from eventide.runtime.relational.adapter import Relation
+    from eventide.runtime.sql.program import StatementProgram
     from eventide.runtime.work import Work
 
 
@@ -30,10 +30,12 @@ def plan(query: Any, source: EventInput | RowInput, options: RunOptions) -> Any:
     """Return the plan of a query, read or as text, over its input."""
     model = parse(query)
     kind = kind_of(model)
-    with refusing_deep_nesting():
+    try:
         bound = kind.bind(model, source.schema, source.kinds_of)
         bound = rewrite(bound, kind.rules)
         return kind.choose(bound, options.matcher)
+    except RecursionError:
+        raise too_deep() from None
 
 
 def run(query: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Relation:
@@ -58,29 +60,20 @@ def run_together(plans: Mapping[str, Any], source: EventInput, options: RunOptio
     return carry_out(together(plans, source, options))
 
 
-def run_statement(
-    statement: Statement, engine: Adapter, tables: Mapping[str, Relation], options: RunOptions
-) -> Relation:
+def run_statement(program: StatementProgram, options: RunOptions) -> Any:
     """Return the result of SQL; its clauses are run one after the other."""
-
-    def match(clause: MatchClause, source: RowInput) -> Relation:
-        return run(clause.query, source, options)
-
-    return StatementProgram(statement, engine, tables).run(match)
+    return program.run(lambda clause, source: run(clause.query, source, options), options)
 
 
-def plan_statement(
-    statement: Statement, engine: Adapter, tables: Mapping[str, Relation]
-) -> list[tuple[Any, str, MatchClause]]:
-    """Return each clause of SQL with its plan and how the engine prepares its rows."""
+def plan_statement(program: StatementProgram) -> list[tuple[Any, str, MatchClause]]:
+    """Return each clause of SQL with its plan and how the engine runs it."""
     planned = []
 
     def match(clause: MatchClause, source: RowInput) -> Relation:
-        options = RunOptions()
-        clause_plan = plan(clause.query, source, options)
-        work = work_of(clause_plan, source, options)
+        clause_plan = plan(clause.query, source, RunOptions())
+        work = work_of(clause_plan, source, RunOptions())
         planned.append((clause_plan, work.explained(), clause))
         return carry_out(work)
 
-    StatementProgram(statement, engine, tables).run(match)
+    program.schema(match)
     return planned

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from eventide.errors import BindError
 from eventide.runtime.prepare.sequences import merged
+from eventide.runtime.relational.engines import engine_of
 from eventide.runtime.relational.types import kinds_of_columns
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from eventide.pattern import Query
     from eventide.plan.schema import Kind, StreamSchema
     from eventide.runtime.relational.adapter import Adapter, Relation
+
+
+def read_events(data: Any) -> tuple[Adapter, Relation, dict[str, Kind]]:
+    """Return the engine for data that a user gave, the data as a relation of it, and the columns with their kinds."""
+    engine, relation = engine_of(data)
+    return engine, relation, kinds_of_columns(engine.schema(relation))
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,15 @@ from eventide.errors import BindError, Span, did_you_mean
 from eventide.pattern.row_patterns import primary_variables
 from eventide.plan.expressions.references import span_of
 from eventide.runtime.inputs import RowInput
+from eventide.runtime.options import RunOptions
 from eventide.runtime.relational.adapter import OWN_NAMES
+from eventide.runtime.relational.engines import engine_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from eventide.language.sql.statement import MatchClause, Statement
-    from eventide.runtime.relational.adapter import Adapter, Relation
+    from eventide.runtime.relational.adapter import Relation
 
 TABLE_PREFIX = "__et_table_"
 MISSING_COLUMN = re.compile(
@@ -30,17 +32,31 @@ MISSING_TABLE = re.compile(r'[Tt]able "([^"]+)" not found')
 class StatementProgram:
     """A statement over given tables on one engine: its clauses leave relations, from which the engine selects the result."""
 
-    def __init__(self, statement: Statement, engine: Adapter, tables: Mapping[str, Relation]) -> None:
+    def __init__(self, statement: Statement, session: Any, tables: Mapping[str, Any], *, empty: bool = False) -> None:
+        """Take tables as a user gave them, or where `empty` nothing but their columns; `session` is Spark's, or None."""
+        engine, given = engine_for(session, tables)
+        relations = {name: engine.emptied(relation) for name, relation in given.items()} if empty else given
         self._statement = statement
         self._engine = engine
         self._tree = statement.tree.copy()
         self._inputs = {clause.name: clause.input.copy() for clause in statement.clauses}
         self._relations: dict[str, Any] = {}
         self._scopes = {clause.name: self._scope(self._stand_in(clause.name)) for clause in statement.clauses}
-        self._resolve(tables)
+        # A view of the catalog may be a stream too.
+        self._may_stream = session is not None or any(map(engine.is_stream, given.values()))
+        self._resolve(relations)
 
-    def run(self, match: Callable[[MatchClause, RowInput], Relation]) -> Relation:
-        """Return the result; `match` runs a clause over its input."""
+    def run(self, match: Callable[[MatchClause, RowInput], Relation], options: RunOptions) -> Any:
+        """Return the result as a user gets it; `match` runs a clause over its input."""
+        return self._engine.result(self._run(match, options))
+
+    def schema(self, match: Callable[[MatchClause, RowInput], Relation]) -> Any:
+        """Return the columns of the result as a user gets them."""
+        return self._engine.result_schema(self._run(match, RunOptions()))
+
+    def _run(self, match: Callable[[MatchClause, RowInput], Relation], options: RunOptions) -> Relation:
+        if not self._may_stream:
+            options.check(streaming=False)
         for number, clause in enumerate(self._statement.clauses, start=1):
             self._relations[clause.name] = match(clause, RowInput(self._engine, self._input_of(clause), number))
         try:
