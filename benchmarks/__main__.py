@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import aggregates, cluster, disorder, explosion, kernels, pipelines, row_patterns, streams
+from benchmarks import aggregates, choice, cluster, disorder, explosion, kernels, pipelines, row_patterns, streams
 from benchmarks.recompute import event_tree, joins, windows
 from benchmarks.report import show, write
 
@@ -24,6 +24,7 @@ WORKLOADS = {
     "joins": lambda scale: joins.joins(int(50_000 * scale)),
     "event-tree": lambda scale: event_tree.event_tree(int(100_000 * scale)),
     "windows": windows.windows,
+    "choice": lambda _: choice.choice(),
     "rows-memory": lambda scale: row_patterns.large_partition(int(100_000_000 * scale)),
 }
 # These need an environment of their own, so they run when they are named only.

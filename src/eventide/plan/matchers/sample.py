@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
 
 MOST_EVENTS = 1 << 16
-PAIRS = 10_000
+PAIRS = 4_000
 """How many pairs conditions are judged on."""
 _SEED = 20
 _COMPARISONS: dict[int, Callable[[Any, Any], Any]] = {
