@@ -18,7 +18,7 @@ from eventide.plan.row_patterns.output import MATCHED
 from eventide.plan.row_patterns.readings import Cell, Label, MatchNumber, Place, Total
 from eventide.runtime.stage.ordering import to_ordered
 from eventide.runtime.stage.parts import TableCollector
-from eventide.runtime.stage.row_encoding import plain_column
+from eventide.runtime.stage.row_patterns import plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -100,6 +100,8 @@ class RowLines(TableCollector):
 
     def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:
         """Keep what measures and rows show."""
+        # The columns of the batch before need not be held beside these.
+        self._filler = None
         columns = [plain_column(table, name) for name in self._layout.payload]
         self._filler = RowFiller(self._plan, spans.offsets(), columns)
         return pa.table(columns, names=list(self._layout.payload))

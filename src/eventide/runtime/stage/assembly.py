@@ -17,8 +17,7 @@ from eventide.runtime.stage.keys import InterleavedKeys, SortedKeys
 from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.stage.parts import Detail
 from eventide.runtime.stage.propagation import PathCounter, Propagation, make_aggregator
-from eventide.runtime.stage.row_encoding import RowEncoder
-from eventide.runtime.stage.row_matching import WholePartitions
+from eventide.runtime.stage.row_patterns import RowEncoder, WholePartitions
 from eventide.runtime.stage.stage import Stage
 
 if TYPE_CHECKING:

@@ -58,8 +58,8 @@ class Stage(Generic[Batch]):
 
     def _encoded(self, table: pa.Table) -> tuple[Batch, pa.Table]:
         spans = self._keys.spans(table)
-        batch = self._encode.encode(table, spans)
         fresh = self._collect.kept(table, spans)
+        batch = self._encode.encode(table, spans)
         payload = pa.concat_tables([self.held, fresh]) if self.held is not None and self.held.num_rows else fresh
         return batch, payload.combine_chunks()
 

@@ -20,8 +20,7 @@ from eventide.plan.schema import CLOCK_COLUMN
 from eventide.runtime.collect.row_lines import RowFiller
 from eventide.runtime.stage.failures import errors_of_matcher
 from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
-from eventide.runtime.stage.row_encoding import encoded_rows, plain_column
-from eventide.runtime.stage.row_matching import found_in
+from eventide.runtime.stage.row_patterns import encoded_rows, found_in, plain_column
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_COLUMNS, BucketQuery, Held
 from eventide.runtime.streams.queries.row_identity import RowSource, line_columns
 from eventide.runtime.streams.queries.row_needs import check_streamable, stream_warnings
