@@ -25,7 +25,7 @@ HALF = "A AS a ; B AS b ; C AS c FILTER a.x < b.x AND b.x < c.x"
 LOOP = "B+ AS b ; C AS c FILTER b.x > NEXT(b.x) AND b.y < NEXT(b.y)"
 
 
-def plan_of(pattern: str, window: int | None = None, matcher: str | None = None) -> Plan:
+def plan_of(pattern: str, window: int | str | None = None, matcher: str | None = None) -> Plan:
     text = f"SELECT * WHERE {pattern}" + ("" if window is None else f" WITHIN {window}")
     return make_plan(et.query(text).model, {"S": SCHEMA}, lambda trees: [Kind.FLOAT] * len(trees), matcher=matcher)
 
@@ -74,6 +74,14 @@ def test_without_a_sample_the_query_alone_decides_and_says_so():
 def test_a_query_without_conditions_between_events_wants_no_sample():
     assert not wants_sample(plan_of("A ; B+ ; C", 10))
     assert wants_sample(plan_of(HALF, 10))
+
+
+def test_a_window_that_counts_events_says_itself_whether_loops_are_recomputed():
+    large, small = plan_of(LOOP, "10 events"), plan_of(LOOP, "3 events")
+    assert (large.choice.matcher, small.choice.matcher) == (RECOMPUTE, DAG)
+    assert "too small for recomputation" in small.choice.reason
+    assert not wants_sample(large)
+    assert wants_sample(plan_of(NARROW, "10 events"))
 
 
 def test_a_matcher_that_was_asked_for_stays_whatever_the_events_show():

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.automaton import Automaton
     from eventide.plan.sequences.labelling import Labelling
+    from eventide.plan.sequences.windows import BoundWindow
 
 VACUOUS = "vacuous"
 """No match binds all that the condition asks for."""
@@ -59,11 +60,15 @@ class Recompute:
         reason = _reason(searched)
         if sample is not None:
             return Cost(search_work(query, sample, searched), reason)
-        window = query.window
-        # WITHIN n events reaches over n + 1 of them.
-        small = window is not None and window.unit is WindowUnit.EVENTS and window.size + 1 < SMALL_WINDOW
         looped = any(sequence.looped for sequence in searched)
+        # WITHIN n events reaches over n + 1 of them.
+        small = query.window is not None and _counts_events(query.window) and query.window.size + 1 < SMALL_WINDOW
         return Cost(_PREFERRED if looped and not small else _NOT_PREFERRED, reason)
+
+    def knows_window(self, query: CompiledQuery) -> bool:
+        """Return whether the query says all that decides about its loops: how many events a window holds."""
+        looped = any(sequence.looped for sequence in _searched(query))
+        return looped and query.window is not None and _counts_events(query.window)
 
     def may_pay(self, query: CompiledQuery) -> bool:
         """Return whether there are events for which it is the cheaper matcher."""
@@ -94,6 +99,10 @@ def condition_kinds(query: CompiledQuery) -> tuple[str, ...]:
             if kind is not None:
                 known[kind] = None
     return tuple(" or ".join(known) or VACUOUS for known in kinds)
+
+
+def _counts_events(window: BoundWindow) -> bool:
+    return window.unit is WindowUnit.EVENTS
 
 
 def _searched(query: CompiledQuery) -> list[SearchedSequence]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eventide.errors import BindError, did_you_mean
 from eventide.plan.matchers.dag import Dag
 from eventide.plan.matchers.disorder import Disorder
-from eventide.plan.matchers.protocol import DAG, Cost, Description
+from eventide.plan.matchers.protocol import DAG, RECOMPUTE, Cost, Description
 from eventide.plan.matchers.recompute import Recompute
 from eventide.plan.matchers.row_pattern import RowPattern
 from eventide.plan.matchers.runs import Runs
@@ -41,7 +41,7 @@ def choose_matcher(query: CompiledQuery, forced: str | None = None, sample: Samp
     if name is None or name == ARRIVAL.name:
         # Where events arrive in disorder is decided by the stream; here is chosen who takes them in order.
         cheapest, cost = _cheapest(query, sample)
-        return MatcherChoice(cheapest.name, _explained(query, cost, sample), forced=name, forward=cheapest.forward)
+        return MatcherChoice(cheapest.name, _explained(query, cheapest, cost, sample), forced=name, forward=cheapest.forward)
     asked = _BY_NAME[name]
     reason = asked.why_not(query)
     if reason is not None:
@@ -51,7 +51,7 @@ def choose_matcher(query: CompiledQuery, forced: str | None = None, sample: Samp
 
 def wants_sample(plan: Plan) -> bool:
     """Return whether a look at the first events can change which matcher runs a plan."""
-    return plan.choice.forced is None and RECOMPUTATION.may_pay(plan)
+    return plan.choice.forced is None and RECOMPUTATION.may_pay(plan) and not RECOMPUTATION.knows_window(plan)
 
 
 def plan_with_sample(plan: Plan, sample: Sample) -> Plan:
@@ -87,8 +87,12 @@ def _cheapest(query: CompiledQuery, sample: Sample | None) -> tuple[OrderedMatch
     return able[best], costs[best]
 
 
-def _explained(query: CompiledQuery, cost: Cost, sample: Sample | None) -> str:
+def _explained(query: CompiledQuery, chosen: OrderedMatcher, cost: Cost, sample: Sample | None) -> str:
     """Return why a matcher was chosen, and what the events had to do with it."""
     if sample is not None:
         return f"{cost.reason}; the first {sample.events} events show {sample.mean_window:.0f} in a window on average"
-    return f"{cost.reason}; {_BY_QUERY_ALONE}" if RECOMPUTATION.may_pay(query) else cost.reason
+    if not RECOMPUTATION.may_pay(query):
+        return cost.reason
+    if not RECOMPUTATION.knows_window(query):
+        return f"{cost.reason}; {_BY_QUERY_ALONE}"
+    return cost.reason if chosen.name == RECOMPUTE else f"{cost.reason}; the window is too small for recomputation to pay"
