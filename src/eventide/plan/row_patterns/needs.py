@@ -40,13 +40,13 @@ def needs_of(
 ) -> RowNeeds:
     """Return what a clause needs."""
     conditions = list(_condition_shifts(predicates, programs))
-    measures = [slot.place.shift for slot in output.slots if isinstance(slot, Cell)]
+    measures = [field.place.shift for field in output.fields if isinstance(field, Cell)]
     return RowNeeds(
         ahead=max([0, *conditions]),
         before=-min([0, *_shifts_before_match(automaton, predicates, tables, programs), *measures]),
         measured_before=-min([0, *measures]),
         measured_behind=max([0, *measures]),
-        counts=bool(programs.counts_matches) or any(isinstance(slot, MatchNumber) for slot in output.slots),
+        counts=bool(programs.counts_matches) or any(isinstance(field, MatchNumber) for field in output.fields),
         anchored=automaton.start != automaton.first_start,
     )
 

@@ -1,4 +1,4 @@
-"""MEASURES and the columns of the result: slots that the match stage fills, and expressions over them."""
+"""MEASURES and the columns of the result: fields that the match stage fills, and expressions over them."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from eventide.plan.schema import Kind
 
 MATCHED = "matched"
-"""The slot that tells rows of matches from unmatched ones."""
+"""The field that tells rows of matches from unmatched ones."""
 
 
 @dataclass(frozen=True)
 class RowOutput:
     """Slots `s0`, `s1`, ... filled from readings, row columns `c0`, ... taken from the input, and the result over both."""
 
-    slots: tuple[Reading, ...]
+    fields: tuple[Reading, ...]
     payload: tuple[exp.Expression, ...]
-    """Expressions over one row that slots and row columns read."""
-    slot_payload: tuple[int, ...]
-    """[slot]: its payload, or -1."""
+    """Expressions over one row that fields and row columns read."""
+    field_payload: tuple[int, ...]
+    """[field]: its payload, or -1."""
     row_payload: tuple[int, ...]
     """[row column]: its payload."""
     columns: tuple[tuple[str, exp.Expression], ...]
@@ -54,7 +54,7 @@ class _Binder:
         self.query = query
         self.names = names
         self.describe = describe
-        self.slots: dict[Reading, int] = {}
+        self.fields: dict[Reading, int] = {}
         self.payload: dict[str, int] = {}
         self.trees: list[exp.Expression] = []
         self.rows: dict[str, int] = {}
@@ -81,9 +81,9 @@ class _Binder:
                 span=next((node.span for node in walk_rows(self.query.pattern) if isinstance(node, Variable)), None),
                 hint="Add MEASURES, for example MEASURES COUNT(*) AS n, or write ALL ROWS PER MATCH.",
             )
-        slot_payload = tuple(self._payload_of(slot) for slot in self.slots)
+        field_payload = tuple(self._payload_of(field) for field in self.fields)
         row_payload = tuple(self._payload(exp.column(exp.to_identifier(name, quoted=True))) for name in self.rows)
-        return RowOutput(tuple(self.slots), tuple(self.trees), slot_payload, row_payload, tuple(columns), self.readings)
+        return RowOutput(tuple(self.fields), tuple(self.trees), field_payload, row_payload, tuple(columns), self.readings)
 
     def _measure(self, measure: Measure, reader: Reader) -> exp.Expression:
         taken = reader.take(measure.expression.tree)
@@ -96,14 +96,14 @@ class _Binder:
         for node in list(holder.walk(bfs=False)):
             number = mark_number(node)
             if number is not None:
-                node.replace(exp.column(f"s{self._slot(taken.readings[number])}"))
+                node.replace(exp.column(f"s{self._field(taken.readings[number])}"))
         tree: exp.Expression = holder.this
         if self.query.rows is RowsPerMatch.ALL_WITH_UNMATCHED:
             tree = exp.Case(ifs=[exp.If(this=exp.column(MATCHED), true=tree)])
         return tree
 
-    def _slot(self, reading: Reading) -> int:
-        return self.slots.setdefault(reading, len(self.slots))
+    def _field(self, reading: Reading) -> int:
+        return self.fields.setdefault(reading, len(self.fields))
 
     def _payload_of(self, reading: Reading) -> int:
         if isinstance(reading, Cell | Total) and reading.tree is not None:

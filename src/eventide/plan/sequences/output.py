@@ -1,4 +1,4 @@
-"""What a query returns: slots that the match stage fills, and expressions over them that the relational engine finishes."""
+"""What a query returns: fields that the match stage fills, and expressions over them that the relational engine finishes."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MATCH_START = "match_start"
 MATCH_END = "match_end"
 
 
-class SlotKind(Enum):
-    """How the match stage fills a slot from the events of a variable."""
+class FieldKind(Enum):
+    """How the match stage fills a field from the events of a variable."""
 
     EVENTS = "events"
     COUNT = "count"
@@ -42,16 +42,16 @@ class SlotKind(Enum):
 
 
 @dataclass(frozen=True)
-class Slot:
+class OutputField:
     """One column of the match stage; `payload` is the number of the payload column (or key column) it reads."""
 
-    kind: SlotKind
+    kind: FieldKind
     variable: str | None = None
     payload: int | None = None
 
 @dataclass(frozen=True)
 class OutputColumn:
-    """A column of the result: its name and the expression over slots s0, s1, ... that finishes it."""
+    """A column of the result: its name and the expression over fields s0, s1, ... that finishes it."""
 
     name: str
     tree: exp.Expression
@@ -61,10 +61,10 @@ class OutputColumn:
 class OutputPlan:
     """Everything between matches and result columns. `payload` are expressions over one event, computed in Prepare.
 
-    `refine` are conditions over slots that Finish applies (conditions no kernel knows).
+    `refine` are conditions over fields that Finish applies (conditions no kernel knows).
     """
 
-    slots: tuple[Slot, ...]
+    fields: tuple[OutputField, ...]
     columns: tuple[OutputColumn, ...]
     payload: tuple[exp.Expression, ...]
     event_fields: tuple[str, ...] = ()
@@ -72,11 +72,11 @@ class OutputPlan:
     kept: frozenset[str] = frozenset()
     """Variables that the result shows: matches that differ in others only are one."""
     needs: frozenset[str] = frozenset()
-    """Variables that must be told apart to fill the slots."""
+    """Variables that must be told apart to fill the fields."""
 
 
-def slot_column(number: int) -> exp.Column:
-    """Return the column of the match stage that holds a slot."""
+def field_column(number: int) -> exp.Column:
+    """Return the column of the match stage that holds a field."""
     return exp.column(exp.to_identifier(f"s{number}"))
 
 
@@ -88,7 +88,7 @@ class OutputBinder:
         self.text = query.text or None
         self.bound = bound
         self.schema = schema
-        self._slots: dict[Slot, int] = {}
+        self._fields: dict[OutputField, int] = {}
         self._payload: dict[str, int] = {}
         self._payload_trees: list[exp.Expression] = []
         self._columns: list[OutputColumn] = []
@@ -111,7 +111,7 @@ class OutputBinder:
     def output(self) -> OutputPlan:
         """Return what has been bound."""
         return OutputPlan(
-            tuple(self._slots),
+            tuple(self._fields),
             tuple(self._columns),
             tuple(self._payload_trees),
             self._event_fields,
@@ -122,11 +122,11 @@ class OutputBinder:
 
     def _bind_star(self) -> None:
         for number, name in enumerate(self.query.partition_by):
-            self._column(name.text, slot_column(self._slot(Slot(SlotKind.KEY, None, number))))
-        self._column(MATCH_START, self._time(SlotKind.START))
-        self._column(MATCH_END, self._time(SlotKind.END))
+            self._column(name.text, field_column(self._field(OutputField(FieldKind.KEY, None, number))))
+        self._column(MATCH_START, self._time(FieldKind.START))
+        self._column(MATCH_END, self._time(FieldKind.END))
         for variable in self.bound.variables:
-            self._column(variable, slot_column(self._events(variable)))
+            self._column(variable, field_column(self._events(variable)))
         self._kept = frozenset(self.bound.variables)
         self._needs |= self._kept
 
@@ -167,7 +167,8 @@ class OutputBinder:
         """Add a condition that Finish applies to found matches; it is void where one of its `single` variables has no event."""
         replaced, variables = self._expression(tree)
         for variable in sorted(single):
-            missing = exp.EQ(this=slot_column(self._slot(Slot(SlotKind.COUNT, variable))), expression=exp.Literal.number(0))
+            count = field_column(self._field(OutputField(FieldKind.COUNT, variable)))
+            missing = exp.EQ(this=count, expression=exp.Literal.number(0))
             replaced = exp.Or(this=missing, expression=exp.Paren(this=replaced))
         self._refine.append(replaced)
         self._needs |= variables
@@ -229,11 +230,11 @@ class OutputBinder:
         if isinstance(tree, exp.Column) and not tree.table:
             name = tree.name
             if name.lower() in self._keys:
-                return slot_column(self._slot(Slot(SlotKind.KEY, None, self._keys[name.lower()]))), set()
+                return field_column(self._field(OutputField(FieldKind.KEY, None, self._keys[name.lower()]))), set()
             if name.lower() in (MATCH_START, MATCH_END):
-                return self._time(SlotKind.START if name.lower() == MATCH_START else SlotKind.END), set()
+                return self._time(FieldKind.START if name.lower() == MATCH_START else FieldKind.END), set()
             if name in self._known:
-                return slot_column(self._events(name)), {name}
+                return field_column(self._events(name)), {name}
             if self.schema is not None and self.schema.resolve(name) is not None:
                 raise BindError(
                     "ATTRIBUTE_WITHOUT_VARIABLE",
@@ -292,8 +293,8 @@ class OutputBinder:
             if column.table or (column.parent is not None and function_kind(column.parent) is not None):
                 continue
             if column.name.lower() in self._keys:
-                number = self._slot(Slot(SlotKind.KEY, None, self._keys[column.name.lower()]))
-                # A bare identifier, so that the walk over references does not take the slot for an attribute.
+                number = self._field(OutputField(FieldKind.KEY, None, self._keys[column.name.lower()]))
+                # A bare identifier, so that the walk over references does not take the field for an attribute.
                 column.replace(exp.to_identifier(f"s{number}"))
         return tree
 
@@ -308,18 +309,18 @@ class OutputBinder:
                 hint=f"Use FIRST, LAST or an aggregate of {variable}, or select {variable} whole.",
             )
         if reference.kind == "count" and reference.argument is None:
-            return slot_column(self._slot(Slot(SlotKind.COUNT, variable)))
+            return field_column(self._field(OutputField(FieldKind.COUNT, variable)))
         assert reference.argument is not None
         number = self._payload_column(reference.argument)
         if reference.kind == "bare":
             self._refuse_many(reference)
-            return slot_column(self._slot(Slot(SlotKind.FIRST, variable, number)))
+            return field_column(self._field(OutputField(FieldKind.FIRST, variable, number)))
         if reference.kind == "avg":
-            total = slot_column(self._slot(Slot(SlotKind.SUM, variable, number)))
-            count = slot_column(self._slot(Slot(SlotKind.COUNT_VALUE, variable, number)))
+            total = field_column(self._field(OutputField(FieldKind.SUM, variable, number)))
+            count = field_column(self._field(OutputField(FieldKind.COUNT_VALUE, variable, number)))
             return exp.Paren(this=exp.Div(this=exp.cast(total, "double"), expression=exp.func("NULLIF", count, "0")))
-        kind = SlotKind.COUNT_VALUE if reference.kind == "count" else SlotKind(reference.kind)
-        return slot_column(self._slot(Slot(kind, variable, number)))
+        kind = FieldKind.COUNT_VALUE if reference.kind == "count" else FieldKind(reference.kind)
+        return field_column(self._field(OutputField(kind, variable, number)))
 
     def _refuse_many(self, reference: Reference) -> None:
         members = [o.index for o in self.bound.occurrences if reference.variable in o.variables]
@@ -340,11 +341,11 @@ class OutputBinder:
             self._event_fields = tuple(self.schema.columns)
             for name in self._event_fields:
                 self._raw_payload(name)
-        return self._slot(Slot(SlotKind.EVENTS, variable))
+        return self._field(OutputField(FieldKind.EVENTS, variable))
 
-    def _time(self, kind: SlotKind) -> exp.Expression:
+    def _time(self, kind: FieldKind) -> exp.Expression:
         number = self._raw_payload(TIME_COLUMN)
-        return slot_column(self._slot(Slot(kind, None, number)))
+        return field_column(self._field(OutputField(kind, None, number)))
 
     def _raw_payload(self, column: str) -> int:
         return self._payload_number(exp.column(exp.to_identifier(column, quoted=True)))
@@ -359,8 +360,8 @@ class OutputBinder:
             self._payload_trees.append(tree)
         return self._payload[sql]
 
-    def _slot(self, slot: Slot) -> int:
-        return self._slots.setdefault(slot, len(self._slots))
+    def _field(self, field: OutputField) -> int:
+        return self._fields.setdefault(field, len(self._fields))
 
     def _column(self, name: str, tree: exp.Expression) -> None:
         self._columns.append(OutputColumn(name, tree))

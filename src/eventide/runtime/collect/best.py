@@ -44,7 +44,7 @@ class BestRows(TableCollector):
         self._rows = RankedRows(plan, layout, labelling)
 
     def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:  # noqa: ARG002 - scores know no keys
-        """Keep what scores are made of and slots show."""
+        """Keep what scores are made of and fields show."""
         return table.select(self._rows.columns)
 
     def take(self, found: MatchBatch | WholeKeys, payload: pa.Table) -> Iterator[pa.RecordBatch]:

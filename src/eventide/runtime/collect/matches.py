@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from eventide.errors import BindError, DataError
-from eventide.plan.sequences.output import Slot, SlotKind
+from eventide.plan.sequences.output import FieldKind, OutputField
 from eventide.runtime.prepare.sequences import RANK
 from eventide.runtime.stage.ordering import from_ordered, to_ordered
 from eventide.runtime.stage.parts import TableCollector
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
 LARGEST_SUM = float(2**63)
 
 
-def slot_type(slot: Slot, payload: list[pa.DataType], keys: list[pa.DataType], events: pa.DataType) -> pa.DataType:
-    """Return the Arrow type of a slot."""
-    if slot.kind in (SlotKind.COUNT, SlotKind.COUNT_VALUE):
+def field_type(field: OutputField, payload: list[pa.DataType], keys: list[pa.DataType], events: pa.DataType) -> pa.DataType:
+    """Return the Arrow type of a field."""
+    if field.kind in (FieldKind.COUNT, FieldKind.COUNT_VALUE):
         return pa.int64()
-    if slot.kind is SlotKind.EVENTS:
+    if field.kind is FieldKind.EVENTS:
         return pa.list_(events)
-    assert slot.payload is not None
-    if slot.kind is SlotKind.KEY:
-        return keys[slot.payload]
-    base = payload[slot.payload]
-    _refuse_aggregate(slot, base)
-    if slot.kind is not SlotKind.SUM:
+    assert field.payload is not None
+    if field.kind is FieldKind.KEY:
+        return keys[field.payload]
+    base = payload[field.payload]
+    _refuse_aggregate(field, base)
+    if field.kind is not FieldKind.SUM:
         return base
     if pa.types.is_decimal(base):
         return pa.decimal128(min(38, base.precision + 10), base.scale)
     return pa.float64() if pa.types.is_floating(base) else pa.int64()
 
 
-def _refuse_aggregate(slot: Slot, base: pa.DataType) -> None:
+def _refuse_aggregate(field: OutputField, base: pa.DataType) -> None:
     types = pa.types
     number = types.is_integer(base) or types.is_floating(base) or types.is_decimal(base)
-    if (slot.kind is SlotKind.SUM and not number) or (slot.kind in (SlotKind.MIN, SlotKind.MAX) and types.is_nested(base)):
+    if (field.kind is FieldKind.SUM and not number) or (field.kind in (FieldKind.MIN, FieldKind.MAX) and types.is_nested(base)):
         raise BindError(
             "TYPE_MISMATCH",
-            f"{slot.kind.name} of {slot.variable} reads values of the type {base}.",
+            f"{field.kind.name} of {field.variable} reads values of the type {base}.",
             hint="Use FIRST, LAST or COUNT, or convert the values, for example CAST(x AS DOUBLE).",
         )
 
@@ -72,7 +72,7 @@ def stage_schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
     _refuse_keys(plan, keys)
     raw = {tree.name: payload[number] for number, tree in enumerate(plan.output.payload)}
     events = pa.struct([pa.field(name, raw[name]) for name in plan.output.event_fields])
-    fields = [pa.field(f"s{number}", slot_type(slot, payload, keys, events)) for number, slot in enumerate(plan.output.slots)]
+    fields = [pa.field(f"s{number}", field_type(field, payload, keys, events)) for number, field in enumerate(plan.output.fields)]
     if layout.order:
         fields.extend(pa.field(name, prepared.field(name).type) for name in (layout.clock, *layout.order))
     if plan.results is not None:
@@ -81,7 +81,7 @@ def stage_schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
 
 
 class MatchRows(TableCollector):
-    """One row of slots for each match."""
+    """One row of fields for each match."""
 
     schema = staticmethod(stage_schema)
 
@@ -94,8 +94,8 @@ class MatchRows(TableCollector):
         self.columns = [*layout.keys, *layout.payload, *layout.order, layout.clock]
         """What it keeps of events."""
 
-    def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:  # noqa: ARG002 - slots name no keys
-        """Keep what slots show."""
+    def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:  # noqa: ARG002 - fields name no keys
+        """Keep what fields show."""
         return table.select(self.columns)
 
     def take(self, found: MatchBatch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -108,10 +108,10 @@ class MatchRows(TableCollector):
             self._schema = stage_schema(self._plan, self._layout, payload.schema)
         members: dict[str, _Members] = {}
         arrays = []
-        for slot, field in zip(self._plan.output.slots, self._schema, strict=False):
-            if slot.variable is not None and slot.variable not in members:
-                members[slot.variable] = _Members(found, self._labelling.labels_of(slot.variable))
-            arrays.append(self._slot(slot, field.type, members, found, payload))
+        for field, column in zip(self._plan.output.fields, self._schema, strict=False):
+            if field.variable is not None and field.variable not in members:
+                members[field.variable] = _Members(found, self._labelling.labels_of(field.variable))
+            arrays.append(self._field(field, column.type, members, found, payload))
         if self._layout.order:
             end = pa.array(found.end)
             arrays.extend(_take(payload, name, end) for name in (self._layout.clock, *self._layout.order))
@@ -121,29 +121,29 @@ class MatchRows(TableCollector):
             arrays.append(pa.nulls(len(found.start), pa.bool_()))
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
-    def _slot(
-        self, slot: Slot, kind: pa.DataType, members: dict[str, _Members], found: MatchBatch, payload: pa.Table
+    def _field(
+        self, field: OutputField, kind: pa.DataType, members: dict[str, _Members], found: MatchBatch, payload: pa.Table
     ) -> pa.Array:
-        if slot.kind is SlotKind.KEY:
-            assert slot.payload is not None
-            return _take(payload, self._layout.keys[slot.payload], pa.array(found.end))
-        if slot.kind in (SlotKind.START, SlotKind.END):
-            rows = found.start if slot.kind is SlotKind.START else found.end
-            return _take(payload, self._payload_name(slot), pa.array(rows))
-        assert slot.variable is not None
-        group = members[slot.variable]
-        if slot.kind is SlotKind.COUNT:
+        if field.kind is FieldKind.KEY:
+            assert field.payload is not None
+            return _take(payload, self._layout.keys[field.payload], pa.array(found.end))
+        if field.kind in (FieldKind.START, FieldKind.END):
+            rows = found.start if field.kind is FieldKind.START else found.end
+            return _take(payload, self._payload_name(field), pa.array(rows))
+        assert field.variable is not None
+        group = members[field.variable]
+        if field.kind is FieldKind.COUNT:
             return pa.array(group.counts)
-        if slot.kind is SlotKind.EVENTS:
+        if field.kind is FieldKind.EVENTS:
             return self._events(group, kind, payload)
-        if slot.kind in (SlotKind.FIRST, SlotKind.LAST):
-            rows, missing = group.first() if slot.kind is SlotKind.FIRST else group.last()
-            return _take(payload, self._payload_name(slot), pa.array(rows, mask=missing))
-        return self._aggregate(slot, kind, group, payload)
+        if field.kind in (FieldKind.FIRST, FieldKind.LAST):
+            rows, missing = group.first() if field.kind is FieldKind.FIRST else group.last()
+            return _take(payload, self._payload_name(field), pa.array(rows, mask=missing))
+        return self._aggregate(field, kind, group, payload)
 
-    def _payload_name(self, slot: Slot) -> str:
-        assert slot.payload is not None
-        return self._layout.payload[slot.payload]
+    def _payload_name(self, field: OutputField) -> str:
+        assert field.payload is not None
+        return self._layout.payload[field.payload]
 
     def _events(self, group: _Members, kind: pa.DataType, payload: pa.Table) -> pa.Array:
         rows = pa.array(group.rows)
@@ -152,26 +152,26 @@ class MatchRows(TableCollector):
         events = pa.StructArray.from_arrays(fields, fields=list(kind.value_type))
         return pa.ListArray.from_arrays(pa.array(group.offsets.astype(np.int32)), events, type=kind)
 
-    def _aggregate(self, slot: Slot, kind: pa.DataType, group: _Members, payload: pa.Table) -> pa.Array:
-        values = _take(payload, self._payload_name(slot), pa.array(group.rows))
-        if slot.kind is SlotKind.SUM and pa.types.is_integer(values.type):
+    def _aggregate(self, field: OutputField, kind: pa.DataType, group: _Members, payload: pa.Table) -> pa.Array:
+        values = _take(payload, self._payload_name(field), pa.array(group.rows))
+        if field.kind is FieldKind.SUM and pa.types.is_integer(values.type):
             values = _whole_numbers(values)
-        ordered = pa.types.is_floating(values.type) and slot.kind in (SlotKind.MIN, SlotKind.MAX)
+        ordered = pa.types.is_floating(values.type) and field.kind in (FieldKind.MIN, FieldKind.MAX)
         if ordered:
             # Arrow leaves NaN out of MIN and MAX; as ordered integers it is the largest number, as in Spark.
             values = _as_ordered(values)
-        function = "count" if slot.kind is SlotKind.COUNT_VALUE else slot.kind.value
+        function = "count" if field.kind is FieldKind.COUNT_VALUE else field.kind.value
         grouped = (
             pa.table({"match": group.matches, "value": values})
             .group_by("match", use_threads=False)
             .aggregate([("value", function)])
         )
         results = grouped.column(f"value_{function}").combine_chunks()
-        if slot.kind is SlotKind.SUM and pa.types.is_integer(values.type):
+        if field.kind is FieldKind.SUM and pa.types.is_integer(values.type):
             _refuse_overflow(group, values)
         place = np.full(len(group.counts), -1, np.int64)
         place[grouped.column("match").to_numpy()] = np.arange(len(results))
-        if slot.kind is SlotKind.COUNT_VALUE:
+        if field.kind is FieldKind.COUNT_VALUE:
             counts = np.zeros(len(group.counts), np.int64)
             counts[place >= 0] = results.to_numpy()[place[place >= 0]]
             return pa.array(counts)

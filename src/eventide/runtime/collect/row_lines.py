@@ -33,7 +33,7 @@ LARGEST_EXACT_DECIMAL = 18
 
 
 def slot_type(reading: Reading, payload: pa.DataType | None) -> pa.DataType:
-    """Return the Arrow type of a slot; `payload` is that of the values it reads."""
+    """Return the Arrow type of a field; `payload` is that of the values it reads."""
     if isinstance(reading, Label):
         return pa.string()
     if isinstance(reading, MatchNumber) or (isinstance(reading, Total) and reading.function == "count"):
@@ -78,7 +78,7 @@ def stage_schema(plan: RowPlan, payload: Sequence[pa.DataType]) -> pa.Schema:
     """Return the schema of what the stage yields, given the types of the payload."""
     fields = [
         pa.field(f"s{number}", slot_type(reading, payload[source] if source >= 0 else None))
-        for number, (reading, source) in enumerate(zip(plan.output.slots, plan.output.slot_payload, strict=True))
+        for number, (reading, source) in enumerate(zip(plan.output.fields, plan.output.field_payload, strict=True))
     ]
     fields.extend(pa.field(f"c{number}", payload[source]) for number, source in enumerate(plan.output.row_payload))
     fields.append(pa.field(MATCHED, pa.bool_()))
@@ -123,7 +123,7 @@ class Lines:
 
 
 class RowFiller:
-    """Fills slots and row columns for the matches in a batch of whole partitions."""
+    """Fills fields and row columns for the matches in a batch of whole partitions."""
 
     def __init__(self, plan: RowPlan, offset: npt.NDArray[np.int64], payload: Sequence[pa.Array]) -> None:
         self._plan = plan
@@ -141,7 +141,7 @@ class RowFiller:
         """Return the values of the rows that come out."""
         arrays = [
             self._slot(reading, source, matches, lines)
-            for reading, source in zip(self._plan.output.slots, self._plan.output.slot_payload, strict=True)
+            for reading, source in zip(self._plan.output.fields, self._plan.output.field_payload, strict=True)
         ]
         rows = pa.array(lines.row)
         arrays.extend(self._payload[source].take(rows) for source in self._plan.output.row_payload)

@@ -58,7 +58,7 @@ class SampleRows(TableCollector):
         self._drawing: dict[int, np.random.Generator] = {}
 
     def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:
-        """Keep what slots show, and the number of each event's key."""
+        """Keep what fields show, and the number of each event's key."""
         return table.select(self._rows.columns).append_column(SHOWN, self._shown.numbers(table, spans))
 
     def take(self, found: MatchBatch | WholeKeys, payload: pa.Table) -> Iterator[pa.RecordBatch]:

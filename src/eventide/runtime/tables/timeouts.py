@@ -11,11 +11,11 @@ from eventide.plan.sequences.output import (
     MATCH_END,
     MATCH_START,
     TIME_COLUMN,
+    FieldKind,
     OutputColumn,
+    OutputField,
     OutputPlan,
-    Slot,
-    SlotKind,
-    slot_column,
+    field_column,
 )
 from eventide.plan.timeouts.plans import plan_table_timeouts
 from eventide.plan.timeouts.queries import EXPIRED_AT, LAST_STEP_AT
@@ -103,11 +103,11 @@ def identified(plan: Plan, carried: Sequence[tuple[str, str]] = ()) -> Plan:
     """
     of_start = [*((name, name) for name in IDENTITY), *carried]
     payload = [exp.column(exp.to_identifier(name, quoted=True)) for name in (*(column for _, column in of_start), TIME_COLUMN)]
-    slots = [Slot(SlotKind.START, None, number) for number in range(len(of_start))]
-    slots.append(Slot(SlotKind.END, None, len(of_start)))
+    fields = [OutputField(FieldKind.START, None, number) for number in range(len(of_start))]
+    fields.append(OutputField(FieldKind.END, None, len(of_start)))
     names = [*(name for name, _ in of_start), MATCH_END]
-    columns = [OutputColumn(name, slot_column(number)) for number, name in enumerate(names)]
-    return plan_with_output(plan, OutputPlan(tuple(slots), tuple(columns), tuple(payload), needs=plan.output.needs))
+    columns = [OutputColumn(name, field_column(number)) for number, name in enumerate(names)]
+    return plan_with_output(plan, OutputPlan(tuple(fields), tuple(columns), tuple(payload), needs=plan.output.needs))
 
 
 def _furthest_sql(dialect: Dialect, carried: Sequence[str], started: Sequence[str]) -> str:
