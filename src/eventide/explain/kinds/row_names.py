@@ -11,7 +11,7 @@ from eventide.language.reading.short_forms import make_identifier
 from eventide.match.programs.operators import Op
 from eventide.match.row_pattern.programs import WATCH_COUNT, WATCH_LABEL, WATCH_ROW
 from eventide.pattern.row_pattern_printing import quote_variable
-from eventide.plan.row_patterns.readings import Cell, Label, MatchNumber, Total
+from eventide.plan.row_patterns.readings import Cell, Classifier, MatchNumber, Total
 from eventide.plan.row_patterns.watched_values import UNCAPPED
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eventide.plan.row_patterns.conditions import RowCondition
     from eventide.plan.row_patterns.plan import RowPlan
-    from eventide.plan.row_patterns.readings import Place, Reading
+    from eventide.plan.row_patterns.readings import Navigation, Reading
 
 _FUNCTIONS = {
     Op.SUM_I: "SUM",
@@ -64,7 +64,7 @@ class ReadingNames:
         match reading:
             case Cell(place, _, tree):
                 return self._placed(place, plain_sql(tree, self._variable(place.variables)))
-            case Label(place, of):
+            case Classifier(place, of):
                 variable = self._variable(of if of is not None else place.variables)
                 classifier = f"CLASSIFIER({quote_variable(variable) if variable else ''})"
                 if place.first or place.offset:
@@ -109,7 +109,7 @@ class ReadingNames:
             value = self._star(variables) if isinstance(tree, exp.Boolean) else plain_sql(tree, self._variable(variables))
         return _moved(f"{'FIRST' if first else 'LAST'}({value}{f', {offset}' if offset else ''})", shift)
 
-    def _placed(self, place: Place, value: str) -> str:
+    def _placed(self, place: Navigation, value: str) -> str:
         if place.current and not self.running:
             return _moved(value, place.shift)
         offset = f", {place.offset}" if place.offset else ""

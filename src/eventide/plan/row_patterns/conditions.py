@@ -17,14 +17,14 @@ from eventide.plan.expressions.columns import check_kinds, require_boolean
 from eventide.plan.expressions.evaluable import describe_at
 from eventide.plan.expressions.operators import ENCODINGS, ConstantPool, Encoding, OpaqueCondition, OperatorEmitter, ValueColumn
 from eventide.plan.expressions.references import span_of
-from eventide.plan.row_patterns.readings import Cell, Label, MatchNumber, Place, Reader, Total, mark_number
+from eventide.plan.row_patterns.readings import Cell, Classifier, MatchNumber, Navigation, Reader, Total, mark_number
 from eventide.plan.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from eventide.pattern.row_patterns import Definition
-    from eventide.plan.row_patterns.readings import Names, Reading, Taken
+    from eventide.plan.row_patterns.readings import Names, ReadExpression, Reading
 
 MOST_BITS = 62
 _T = TypeVar("_T")
@@ -158,8 +158,8 @@ class DefinitionBinder:
     def bind(self, definition: Definition) -> None:
         """Bind the condition of one variable."""
         reader = Reader(self.names, defines=definition.variable)
-        local: list[Taken] = []
-        dependent: list[Taken] = []
+        local: list[ReadExpression] = []
+        dependent: list[ReadExpression] = []
         for part in conjunct_trees(definition.condition.tree):
             taken = reader.take(part)
             self._check(taken)
@@ -194,7 +194,7 @@ class DefinitionBinder:
             program_of=dict(self.program_of),
         )
 
-    def _check(self, taken: Taken) -> None:
+    def _check(self, taken: ReadExpression) -> None:
         text = self.names.text
         refuse_totals(taken, self.names, self.describe)
         probe = probe_of(taken)
@@ -205,7 +205,7 @@ class DefinitionBinder:
         except BindError as error:
             raise self.names.error(error.condition, error.message, taken.source, error.hint or "") from None
 
-    def _add_bit(self, definition: Definition, parts: list[Taken]) -> None:
+    def _add_bit(self, definition: Definition, parts: list[ReadExpression]) -> None:
         neighbours: dict[Neighbour, int] = {}
         trees = [_on_rows(part, definition.variable, neighbours) for part in parts]
         tree = reduce(lambda one, other: exp.And(this=one, expression=other), trees)
@@ -223,7 +223,7 @@ class DefinitionBinder:
             self.bits.append(RowCondition(tree, tuple(neighbours), program))
         self.bit_of[definition.variable] = self._known_bits[key]
 
-    def _judged_by_columns(self, definition: Definition, parts: list[Taken]) -> Program | None:
+    def _judged_by_columns(self, definition: Definition, parts: list[ReadExpression]) -> Program | None:
         """Return the program of a condition on neighbours, None where only the relational engine has its exact meaning."""
         before = len(self.columns)
         try:
@@ -243,7 +243,7 @@ class DefinitionBinder:
         # 1.1 is a decimal: beside whole numbers the engines calculate exactly, which doubles do not.
         return operations <= OPERATIONS and not decimal and not {Op.CONST_F, Op.TO_F} <= operations
 
-    def _program(self, definition: Definition, parts: list[Taken]) -> Program:
+    def _program(self, definition: Definition, parts: list[ReadExpression]) -> Program:
         code: list[tuple[int, int, int, int]] = []
         for number, part in enumerate(parts):
             code.extend(_RowEmitter(self, part, definition.variable).run())
@@ -251,7 +251,7 @@ class DefinitionBinder:
                 code.append((int(Op.AND), 0, 0, 0))
         return Program(tuple(code))
 
-    def _add_program(self, definition: Definition, parts: list[Taken]) -> None:
+    def _add_program(self, definition: Definition, parts: list[ReadExpression]) -> None:
         for part in parts:
             try:
                 self._program(definition, [part])
@@ -260,7 +260,7 @@ class DefinitionBinder:
         self.program_of[definition.variable] = len(self.programs)
         self.programs.append(self._program(definition, parts))
 
-    def _opaque(self, part: Taken, opaque: OpaqueCondition) -> BindError:
+    def _opaque(self, part: ReadExpression, opaque: OpaqueCondition) -> BindError:
         return self.names.error(
             "OPAQUE_CONDITION",
             f"{self._written(part.source)} computes with several rows of the match in a way that the search cannot follow"
@@ -300,7 +300,7 @@ class DefinitionBinder:
         """Return the number of a set of variables; None is all of them."""
         return _number(self.sets, frozenset(self.names.variables) if variables is None else variables)
 
-    def register(self, place: Place) -> int:
+    def register(self, place: Navigation) -> int:
         """Return the register that follows a place, or -1 for the current row."""
         if place.current:
             return -1
@@ -314,7 +314,7 @@ class _RowEmitter(OperatorEmitter):
 
     ordered_texts = True
 
-    def __init__(self, definitions: DefinitionBinder, taken: Taken, variable: str) -> None:
+    def __init__(self, definitions: DefinitionBinder, taken: ReadExpression, variable: str) -> None:
         super().__init__(definitions.pool, taken.rest, definitions.names.text)
         self.definitions = definitions
         self.taken = taken
@@ -337,22 +337,22 @@ class _RowEmitter(OperatorEmitter):
         places = {cell.place for cell in cells}
         if len(cells) < len(read) or len(places) > 1:
             raise OpaqueCondition(node)
-        return self._function_of_row(node, next(iter(places), Place()))
+        return self._function_of_row(node, next(iter(places), Navigation()))
 
-    def _function_of_row(self, node: exp.Expression, place: Place) -> Encoding:
+    def _function_of_row(self, node: exp.Expression, place: Navigation) -> Encoding:
         """Emit a function that the relational engine computes for every row; where there is no row, for nulls."""
         tree = _with_cells(node, self.taken)
         if place.current and place.shift == 0:
             return self._load(place, tree)
         self._load(place, exp.true())
         self._op(Op.IS_NULL)
-        encoding = self._load(Place(), _of_nulls(node, self.taken))
+        encoding = self._load(Navigation(), _of_nulls(node, self.taken))
         if self._load(place, tree) is not encoding:
             raise OpaqueCondition(node)
         self._op(Op.IF_F if encoding is Encoding.FLOAT else Op.IF_I, change=-2)
         return encoding
 
-    def _load(self, place: Place, tree: exp.Expression) -> Encoding:
+    def _load(self, place: Navigation, tree: exp.Expression) -> Encoding:
         column, encoding = self.definitions.column(tree, self.taken.source)
         op = ROW_F if encoding is Encoding.FLOAT else ROW_I
         self._op(op, self.definitions.register(place), column, place.shift, change=1)
@@ -362,7 +362,7 @@ class _RowEmitter(OperatorEmitter):
         match reading:
             case Cell(place, _, tree):
                 return self._load(place, tree)
-            case Label(place, of):
+            case Classifier(place, of):
                 if place.current and place.shift == 0:
                     return self._text(self.variable)
                 member = -1 if of is None else self.definitions.set_number(of)
@@ -395,7 +395,7 @@ class _RowEmitter(OperatorEmitter):
 
 
 def refuse_totals(
-    taken: Taken, names: Names, describe: Callable[[Sequence[exp.Expression]], list[Kind]]
+    taken: ReadExpression, names: Names, describe: Callable[[Sequence[exp.Expression]], list[Kind]]
 ) -> None:
     """Refuse sums of what is not a number."""
     for total in taken.readings:
@@ -413,7 +413,7 @@ def refuse_totals(
             )
 
 
-def probe_of(taken: Taken) -> exp.Expression:
+def probe_of(taken: ReadExpression) -> exp.Expression:
     """Return an expression over one row with the types of the given one: what reads the match reads a row instead."""
     holder = exp.Paren(this=taken.rest.copy())
     for node in list(holder.walk(bfs=False)):
@@ -429,7 +429,7 @@ def _probe(reading: Reading) -> exp.Expression:
     match reading:
         case Cell(_, _, tree):
             return tree.copy()
-        case Label():
+        case Classifier():
             return exp.Literal.string("")
         case Total("sum" | "min" | "max", _, _, _, tree) if tree is not None:
             return exp.Paren(this=tree.copy())
@@ -441,10 +441,10 @@ def _probe(reading: Reading) -> exp.Expression:
 def _looks_at_rows(reading: Reading) -> bool:
     if isinstance(reading, Cell):
         return reading.place.current
-    return isinstance(reading, Label) and reading.place.current and reading.place.shift == 0
+    return isinstance(reading, Classifier) and reading.place.current and reading.place.shift == 0
 
 
-def _on_rows(taken: Taken, variable: str, neighbours: dict[Neighbour, int]) -> exp.Expression:
+def _on_rows(taken: ReadExpression, variable: str, neighbours: dict[Neighbour, int]) -> exp.Expression:
     """Return a condition over the columns of one row and its neighbours."""
     holder = exp.Paren(this=taken.rest.copy())
     for node in list(holder.walk(bfs=False)):
@@ -452,7 +452,7 @@ def _on_rows(taken: Taken, variable: str, neighbours: dict[Neighbour, int]) -> e
         if number is None:
             continue
         reading = taken.readings[number]
-        if isinstance(reading, Label):
+        if isinstance(reading, Classifier):
             node.replace(exp.Literal.string(variable))
             continue
         assert isinstance(reading, Cell)
@@ -464,11 +464,11 @@ def _on_rows(taken: Taken, variable: str, neighbours: dict[Neighbour, int]) -> e
     return holder
 
 
-def _with_cells(node: exp.Expression, taken: Taken) -> exp.Expression:
+def _with_cells(node: exp.Expression, taken: ReadExpression) -> exp.Expression:
     return _replaced(node, lambda number: taken.readings[number].tree.copy())  # type: ignore[union-attr]
 
 
-def _of_nulls(node: exp.Expression, taken: Taken) -> exp.Expression:
+def _of_nulls(node: exp.Expression, taken: ReadExpression) -> exp.Expression:
     # NULL with the type of the value: engines choose functions by the types of their arguments.
     def null_of(number: int) -> exp.Expression:
         reading = taken.readings[number]

@@ -39,7 +39,7 @@ _INSTEAD: dict[type[exp.Expr], str] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class Navigation:
     """A row of the match: the n-th of some variables (None: of all rows) from its first or last row, then moved by rows."""
 
     variables: frozenset[str] | None = None
@@ -58,16 +58,16 @@ class Place:
 class Cell:
     """The value of an expression over one row at a place; null when there is no such row."""
 
-    place: Place
+    place: Navigation
     sql: str
     tree: exp.Expression = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True)
-class Label:
+class Classifier:
     """The name of the variable that the row at a place is mapped to, if that is one of `of`."""
 
-    place: Place
+    place: Navigation
     of: frozenset[str] | None
 
 
@@ -87,11 +87,11 @@ class MatchNumber:
     """MATCH_NUMBER()."""
 
 
-Reading = Cell | Label | Total | MatchNumber
+Reading = Cell | Classifier | Total | MatchNumber
 
 
 @dataclass(frozen=True)
-class Taken:
+class ReadExpression:
     """An expression taken apart. `rest` is the scalar part over `__et_r0`, ...; `readings[n]` is what `__et_rn` stands for."""
 
     rest: exp.Expression
@@ -142,11 +142,11 @@ class Reader:
     defines: str | None = None
     last_row: bool = False
 
-    def take(self, tree: exp.Expression) -> Taken:
+    def take(self, tree: exp.Expression) -> ReadExpression:
         """Take one expression apart."""
         readings: dict[Reading, int] = {}
         rest = self._rest(exp.Paren(this=tree.copy()), readings).this
-        return Taken(rest, tuple(readings), tree)
+        return ReadExpression(rest, tuple(readings), tree)
 
     def _rest(self, node: exp.Expression, readings: dict[Reading, int]) -> exp.Expression:
         """Replace the readings inside a node by marks."""
@@ -180,12 +180,12 @@ class Reader:
                 )
             node = _only_argument(node, self.names)
         if isinstance(node, exp.Column):
-            return self._column(node, Place(final=self._final(final)))
+            return self._column(node, Navigation(final=self._final(final)))
         if _function(node) in NAVIGATIONS:
             return self._navigation(node, final=final)
         if _function(node) == "CLASSIFIER":
             of = self._classified(node)
-            return Label(self._place(Place(of, final=self._final(final))), of)
+            return Classifier(self._place(Navigation(of, final=self._final(final))), of)
         if _function(node) == "MATCH_NUMBER":
             if node.expressions:
                 raise self.names.error("BAD_ARGUMENT", "MATCH_NUMBER takes no argument.", node, "Write MATCH_NUMBER().")
@@ -204,14 +204,14 @@ class Reader:
     def _final(self, final: bool) -> bool:
         return final or self.last_row
 
-    def _place(self, place: Place) -> Place:
+    def _place(self, place: Navigation) -> Navigation:
         """Return the one form of a place: in the condition of A, the last row of A is the current row."""
         last = self.defines is not None and not place.first and place.offset == 0
         if last and (place.variables is None or self.defines in place.variables):
             return replace(place, variables=None)
         return place
 
-    def _column(self, node: exp.Column, place: Place) -> Cell:
+    def _column(self, node: exp.Column, place: Navigation) -> Cell:
         variables, tree = self._resolved(node)
         place = self._place(replace(place, variables=variables))
         return Cell(place, tree.sql(dialect="spark"), tree)
@@ -260,7 +260,7 @@ class Reader:
         name = _function(node)
         argument, offset = self._arguments(node)
         if name in ("FIRST", "LAST"):
-            place = Place(first=name == "FIRST", offset=offset, final=self._final(final))
+            place = Navigation(first=name == "FIRST", offset=offset, final=self._final(final))
             return self._at(argument, place, node)
         shift = -offset if name == "PREV" else offset
         inner_final = final
@@ -269,11 +269,11 @@ class Reader:
             argument = _only_argument(argument, self.names)
         if _function(argument) in ("FIRST", "LAST"):
             inner, inner_offset = self._arguments(argument)
-            place = Place(
+            place = Navigation(
                 first=_function(argument) == "FIRST", offset=inner_offset, shift=shift, final=self._final(inner_final)
             )
             return self._at(inner, place, node)
-        return self._at(argument, Place(shift=shift, final=self._final(inner_final)), node)
+        return self._at(argument, Navigation(shift=shift, final=self._final(inner_final)), node)
 
     def _arguments(self, node: exp.Expr) -> tuple[exp.Expression, int]:
         name = _function(node)
@@ -289,12 +289,12 @@ class Reader:
             )
         return node.expressions[0], int(offset.this)
 
-    def _at(self, argument: exp.Expression, place: Place, node: exp.Expr) -> Reading | exp.Expression:
+    def _at(self, argument: exp.Expression, place: Navigation, node: exp.Expr) -> Reading | exp.Expression:
         """Return what an expression over one row gives at a place."""
         variables = self._one_variable(argument, node)
         place = self._place(replace(place, variables=variables))
         if _function(argument) == "CLASSIFIER":
-            return Label(place, self._classified(argument))
+            return Classifier(place, self._classified(argument))
         if any(_function(part) in ("CLASSIFIER", "MATCH_NUMBER") for part in argument.walk()):
             return self._spread(argument, place)
         tree = self._over_one_row(argument)
@@ -337,7 +337,7 @@ class Reader:
         assert isinstance(tree, exp.Expression)
         return tree
 
-    def _spread(self, argument: exp.Expression, place: Place) -> exp.Expression:
+    def _spread(self, argument: exp.Expression, place: Navigation) -> exp.Expression:
         """Return an argument that mixes columns with CLASSIFIER or MATCH_NUMBER, each part navigated by itself."""
         holder = exp.Paren(this=argument.copy())
         for part in list(holder.walk(bfs=False)):
@@ -345,7 +345,7 @@ class Reader:
                 tree = self._resolved(part)[1]
                 part.replace(_ready(Cell(place, tree.sql(dialect="spark"), tree)))
             elif _function(part) == "CLASSIFIER":
-                part.replace(_ready(Label(place, self._classified(part))))
+                part.replace(_ready(Classifier(place, self._classified(part))))
         there = exp.true()
         exists = _ready(Cell(place, "TRUE", there))
         return exp.Case(ifs=[exp.If(this=exists, true=holder)])

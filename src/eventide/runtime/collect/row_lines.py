@@ -15,7 +15,7 @@ from eventide.match.programs.operators import Op
 from eventide.match.row_pattern.reading import folded, rows_of_matches, rows_so_far
 from eventide.pattern.row_patterns import RowsPerMatch
 from eventide.plan.row_patterns.output import MATCHED
-from eventide.plan.row_patterns.readings import Cell, Label, MatchNumber, Place, Total
+from eventide.plan.row_patterns.readings import Cell, Classifier, MatchNumber, Navigation, Total
 from eventide.runtime.stage.ordering import to_ordered
 from eventide.runtime.stage.parts import TableCollector
 from eventide.runtime.stage.row_patterns import plain_column
@@ -34,7 +34,7 @@ LARGEST_EXACT_DECIMAL = 18
 
 def slot_type(reading: Reading, payload: pa.DataType | None) -> pa.DataType:
     """Return the Arrow type of a field; `payload` is that of the values it reads."""
-    if isinstance(reading, Label):
+    if isinstance(reading, Classifier):
         return pa.string()
     if isinstance(reading, MatchNumber) or (isinstance(reading, Total) and reading.function == "count"):
         return pa.int64()
@@ -203,11 +203,11 @@ class RowFiller:
             case Cell(place):
                 rows = self._reached(place, matches, lines)
                 return self._payload[source].take(pa.array(rows, mask=rows < 0))
-            case Label(place, of):
+            case Classifier(place, of):
                 return self._labels(place, of, matches, lines)
         return self._total(reading, source, matches, lines, matched)
 
-    def _reached(self, place: Place, matches: RowMatchBatch, lines: Lines) -> npt.NDArray[np.int64]:
+    def _reached(self, place: Navigation, matches: RowMatchBatch, lines: Lines) -> npt.NDArray[np.int64]:
         """Return the row that a navigation reaches for each line, or -1."""
         member = self._plan.members(place.variables)
         arguments = (member, matches.start, matches.first, matches.path, not place.first, place.offset)
@@ -224,7 +224,7 @@ class RowFiller:
             rows = np.where(inside, moved, -1)
         return rows
 
-    def _labels(self, place: Place, of: frozenset[str] | None, matches: RowMatchBatch, lines: Lines) -> pa.Array:
+    def _labels(self, place: Navigation, of: frozenset[str] | None, matches: RowMatchBatch, lines: Lines) -> pa.Array:
         rows = self._reached(place, matches, lines)
         at = rows - _picked(matches.start, lines.match)
         inside = (rows >= 0) & (at >= 0) & (at < _picked(np.diff(matches.first), lines.match))
