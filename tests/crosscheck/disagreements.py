@@ -53,7 +53,7 @@ class Sample:
 
     @property
     def has_all_rows(self) -> bool:
-        return self.query.rows is not RowsPerMatch.ONE
+        return self.query.rows_per_match is not RowsPerMatch.ONE
 
     @cached_property
     def is_ambiguous(self) -> bool:

@@ -61,7 +61,7 @@ def text_of(query: RowQuery) -> str:
         lines.append(f"PARTITION BY {', '.join(name.text for name in query.partition_by)}")
     lines.append(f"ORDER BY {', '.join(key.column.text for key in query.order_by)}")
     lines.append("MEASURES " + ", ".join(f"{measure.expression.sql} AS {measure.name}" for measure in query.measures))
-    lines.append(query.rows.value)
+    lines.append(query.rows_per_match.value)
     lines.append(f"AFTER MATCH SKIP {query.skip.to.value}" + (f" {query.skip.variable.text}" if query.skip.variable else ""))
     within = f" WITHIN INTERVAL '{query.within / 1_000_000:g}' SECOND" if query.within is not None else ""
     lines.append(f"PATTERN ({pattern_text(query.pattern)}){within}")
@@ -272,7 +272,7 @@ def pandas_query(rng: Random) -> RowQuery:
     subsets = (Subset("U", tuple(map(Name, rng.sample(present, 2)))),) if len(present) > 1 and rng.random() < 0.2 else ()
     query = base_query(rng, careful if rng.random() < 0.8 else PANDAS_KNOWN_TO_DIFFER, pattern, subsets)
     target = Skip(rng.choice((SkipTo.FIRST, SkipTo.LAST)), Name(rng.choice(present[1:] or present)))
-    return replace(query, rows=mode, skip=rng.choice([Skip(), Skip(), Skip(), Skip(SkipTo.NEXT_ROW), target]))
+    return replace(query, rows_per_match=mode, skip=rng.choice([Skip(), Skip(), Skip(), Skip(SkipTo.NEXT_ROW), target]))
 
 
 def has_exclusion(pattern: RowPattern) -> bool:

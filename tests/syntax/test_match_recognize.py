@@ -32,7 +32,7 @@ def test_all_clauses_are_read() -> None:
     assert query.partition_by == (Name("k"), Name("k 2"))
     assert query.order_by == (SortKey(Name("ts"), descending=True, nulls_first=False), SortKey(Name("id")))
     assert [(item.name, item.expression.sql) for item in query.measures] == [("x", "LAST(B.x)")]
-    assert query.rows is RowsPerMatch.ALL_SHOW_EMPTY
+    assert query.rows_per_match is RowsPerMatch.ALL_SHOW_EMPTY
     assert query.skip == Skip(SkipTo.NEXT_ROW)
     assert primary_variables(query.pattern) == ["A", "B"]
     assert query.within == 5 * MINUTE
@@ -96,7 +96,7 @@ def test_order_by_takes_direction_and_nulls(text: str, key: SortKey) -> None:
     ],
 )
 def test_rows_per_match(text: str, mode: RowsPerMatch) -> None:
-    assert parse(f"{text} PATTERN (A)").rows is mode
+    assert parse(f"{text} PATTERN (A)").rows_per_match is mode
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ class RowQuery:
     partition_by: tuple[Name, ...] = ()
     order_by: tuple[SortKey, ...] = ()
     measures: tuple[Measure, ...] = ()
-    rows: RowsPerMatch = RowsPerMatch.ONE
+    rows_per_match: RowsPerMatch = RowsPerMatch.ONE
     skip: Skip = Skip()
     within: int | None = None
     """The longest time between the first and the last row, in microseconds."""

@@ -32,14 +32,15 @@ def recognize(
     """Return the names of the result columns, and the rows: partitions as they first appear, inside in the order of the walk.
 
     >>> from eventide.pattern.row_patterns import RowQuery, Repetition, Variable
-    >>> recognize(RowQuery(Repetition(Variable("A"), 1, None), rows=RowsPerMatch.ALL_SHOW_EMPTY), [{"x": 1}, {"x": 2}], ["x"])
+    >>> query = RowQuery(Repetition(Variable("A"), 1, None), rows_per_match=RowsPerMatch.ALL_SHOW_EMPTY)
+    >>> recognize(query, [{"x": 1}, {"x": 2}], ["x"])
     (['x'], [(1,), (2,)])
     """
     table = Table(rows, columns)
     partition_columns = [table.spelling(name.text) for name in query.partition_by]
     order_columns = [table.spelling(key.column.text) for key in query.order_by]
     measures = [measure.name for measure in query.measures]
-    if query.rows is RowsPerMatch.ONE:
+    if query.rows_per_match is RowsPerMatch.ONE:
         before, after = list(dict.fromkeys(partition_columns)), []
     else:
         before = list(dict.fromkeys([*partition_columns, *order_columns]))
@@ -111,11 +112,11 @@ def output(query: RowQuery, partition: Table, steps: Steps) -> Iterator[tuple[in
     members = subset_members(query)
     for found in walk(query, partition, steps):
         if not isinstance(found, Found):
-            if query.rows is RowsPerMatch.ALL_WITH_UNMATCHED:
+            if query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
                 yield found.position, (None,) * len(query.measures)
             continue
         variables = tuple(mapped.variable for mapped in found.word)
-        for seen in current_rows(query.rows, found):
+        for seen in current_rows(query.rows_per_match, found):
             sight = Sight(partition, found.start, variables, seen, found.number, members)
             values = tuple(sight.value(measure.expression.tree) for measure in query.measures)
             yield found.start + max(seen - 1, 0), values

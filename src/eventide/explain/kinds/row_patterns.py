@@ -38,7 +38,7 @@ def describe_row_pattern(plan: RowPlan, physical: str | None = None) -> Descript
         (
             Section.of("partition by", *(list(map(quote_name, plan.keys)) or ["none: all rows are one partition"])),
             Section.of("order by", *(_order(plan) or ["none: rows are taken as the input holds them"])),
-            Section.of("rows per match", f"{query.rows.value}: {_ROWS[query.rows]}"),
+            Section.of("rows per match", f"{query.rows_per_match.value}: {_ROWS[query.rows_per_match]}"),
             Section.of("after match", _skip(plan)),
             Section.of("within", _within(plan)),
             Section.of("subsets", *subsets),
@@ -130,7 +130,7 @@ def _matcher(plan: RowPlan) -> Iterator[str]:
 
 def _columns(plan: RowPlan) -> Iterator[Row]:
     measures = {measure.name: plain_sql(measure.expression.tree) for measure in plan.query.measures}
-    names = ReadingNames(plan, running=plan.query.rows is not RowsPerMatch.ONE)
+    names = ReadingNames(plan, running=plan.query.rows_per_match is not RowsPerMatch.ONE)
     for name, _ in plan.output.columns:
         if name in measures:
             reads = ", ".join(map(names.name, plan.output.measures[name]))

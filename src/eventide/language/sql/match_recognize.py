@@ -84,7 +84,7 @@ class _Reader:
             partition_by=read_partition_by(self.clauses.get("PARTITION_BY"), self.source, self.input_names),
             order_by=read_order_by(self.clauses.get("ORDER_BY"), self.source, self.input_names),
             measures=self._measures(self.clauses.get("MEASURES")),
-            rows=read_rows_per_match(self.clauses.get("ROWS_PER_MATCH"), self.source),
+            rows_per_match=read_rows_per_match(self.clauses.get("ROWS_PER_MATCH"), self.source),
             skip=self._skip(self.clauses.get("AFTER_MATCH_SKIP")),
             within=None if within is None else read_within(within.body, self.source, within.span),
             subsets=subsets,

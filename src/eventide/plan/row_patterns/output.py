@@ -61,7 +61,7 @@ class _Binder:
         self.readings: dict[str, tuple[Reading, ...]] = {}
 
     def bind(self) -> RowOutput:
-        one = self.query.rows is RowsPerMatch.ONE
+        one = self.query.rows_per_match is RowsPerMatch.ONE
         reader = Reader(self.names, last_row=one)
         measures = [(measure.name, self._measure(measure, reader)) for measure in self.query.measures]
         partition = [self._input(name.text) for name in self.query.partition_by]
@@ -98,7 +98,7 @@ class _Binder:
             if number is not None:
                 node.replace(exp.column(f"s{self._field(taken.readings[number])}"))
         tree: exp.Expression = holder.this
-        if self.query.rows is RowsPerMatch.ALL_WITH_UNMATCHED:
+        if self.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
             tree = exp.Case(ifs=[exp.If(this=exp.column(MATCHED), true=tree)])
         return tree
 

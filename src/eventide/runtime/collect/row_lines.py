@@ -153,7 +153,7 @@ class RowFiller:
         """Return the rows that come out; unmatched ones are those of each partition between `begin` and `end`."""
         lengths = np.diff(matches.first)
         count = len(lengths)
-        mode = self._plan.query.rows
+        mode = self._plan.query.rows_per_match
         if mode is RowsPerMatch.ONE:
             # The row itself is only asked for its partition columns.
             return Lines(matches.start, np.arange(count), np.full(count, -1))

@@ -136,7 +136,7 @@ def found_in(plan: RowPlan, rows: EncodedRows, borders: Borders, max_steps: int)
     """Yield the matches between borders, which are moved to where nothing is decided yet."""
     matcher = ROWS.make(plan, rows.programs, max_steps)
     found = matcher.find(rows.batch, borders)
-    if plan.query.rows is RowsPerMatch.ALL_WITH_UNMATCHED:
+    if plan.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
         # Which rows are in no match is known when all matches are.
         return iter([_joined(list(found))])
     return found
