@@ -20,6 +20,10 @@ from eventide.plan.sequences.windows import reads_clock
 from eventide.plan.totals.results import Drawn, bind_results, binder_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlglot import exp
+
     from eventide.pattern import Query
     from eventide.plan.expressions.operators import ValueColumn
     from eventide.plan.schema import StreamSchema
@@ -116,7 +120,7 @@ def compile_query(bound: BoundQuery) -> CompiledQuery:
     output, results = bind_results(query, output_binder)
     _refuse_consumed_trailing(query, pattern)
     if schema is not None:
-        check_evaluable(query, pattern, schema, bound.kinds_of)
+        check_evaluable(_expressions(query, pattern), schema, bound.kinds_of, text)
     root = with_bits(pattern.root, pattern.absences, {index: number for number, index in enumerate(checked)})
     trailing = tuple(checked.index(index) for index in pattern.trailing)
     strict = uses_strategy(root, Strategy.STRICT) or query.selector is Selector.STRICT
@@ -237,3 +241,17 @@ def _refuse_consumed_trailing(query: Query, bound: BoundPattern) -> None:
             span=bound.absences[bound.trailing[0]].span,
             hint="Leave CONSUME BY out, or end the pattern with an event.",
         )
+
+
+def _expressions(query: Query, bound: BoundPattern) -> Iterator[exp.Expression]:
+    for occurrence in bound.occurrences:
+        yield from occurrence.conditions
+    for absence in bound.absences:
+        yield from absence.conditions
+        yield from absence.correlated
+    for condition in bound.conditions:
+        yield condition.tree
+    for item in query.output or ():
+        yield item.expression.tree
+    if query.order_by is not None:
+        yield query.order_by.score.tree

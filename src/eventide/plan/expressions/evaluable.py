@@ -11,11 +11,9 @@ from eventide.plan.expressions.columns import ARITHMETIC, COMPARISONS
 from eventide.plan.expressions.references import function_kind, span_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from eventide.pattern import Query
-    from eventide.plan.schema import Kind, StreamSchema
-    from eventide.plan.sequences.binding import BoundPattern
+    from eventide.plan.schema import Kind, KindsOf, StreamSchema
 
 # What the planner checks itself; anything else is a matter of the engine's functions and types.
 _PLAIN = (
@@ -25,33 +23,27 @@ _PLAIN = (
 
 
 def check_evaluable(
-    query: Query,
-    bound: BoundPattern,
-    schema: StreamSchema,
-    describe: Callable[[Sequence[exp.Expression]], list[Kind]],
+    trees: Iterable[exp.Expression], schema: StreamSchema, kinds_of: KindsOf, text: str | None
 ) -> None:
-    """Raise a BindError with its place where the engine cannot evaluate an expression of the query."""
-    unsure = [tree for tree in _expressions(query, bound) if not is_plain(tree)]
+    """Raise a BindError with its place where the engine cannot evaluate one of a query's expressions."""
+    unsure = [tree for tree in trees if not is_plain(tree)]
     probes = [probe(tree, schema) for tree in unsure]
     try:
         if probes:
-            describe(probes)
+            kinds_of(probes)
     except BindError:
         # Which of them it was, one by one.
         for tree, single in zip(unsure, probes, strict=True):
-            describe_at(describe, [single], query.text or None, tree)
+            kinds_at(kinds_of, [single], text, tree)
         raise
 
 
-def describe_at(
-    describe: Callable[[Sequence[exp.Expression]], list[Kind]],
-    trees: Sequence[exp.Expression],
-    text: str | None,
-    place: exp.Expression,
+def kinds_at(
+    kinds_of: KindsOf, trees: Sequence[exp.Expression], text: str | None, place: exp.Expression
 ) -> list[Kind]:
     """Return the kinds of expressions; what the engine has against them is raised at the place they come from."""
     try:
-        return describe(trees)
+        return kinds_of(trees)
     except BindError as error:
         raise BindError(error.condition, error.message, text=text, span=span_of(place), hint=error.hint) from None
 
@@ -91,17 +83,3 @@ def probe(tree: exp.Expression, schema: StreamSchema) -> exp.Expression:
     result = holder.this
     assert isinstance(result, exp.Expression)
     return result
-
-
-def _expressions(query: Query, bound: BoundPattern) -> Iterator[exp.Expression]:
-    for occurrence in bound.occurrences:
-        yield from occurrence.conditions
-    for absence in bound.absences:
-        yield from absence.conditions
-        yield from absence.correlated
-    for condition in bound.conditions:
-        yield condition.tree
-    for item in query.output or ():
-        yield item.expression.tree
-    if query.order_by is not None:
-        yield query.order_by.score.tree

@@ -14,17 +14,18 @@ from eventide.match.row_pattern.marking import OPERATIONS
 from eventide.match.row_pattern.programs import ACCUMULATOR, LABEL, NUMBER, ROW_F, ROW_I, SET_COUNT
 from eventide.pattern.expressions import conjunct_trees
 from eventide.plan.expressions.columns import check_kinds, require_boolean
-from eventide.plan.expressions.evaluable import describe_at
+from eventide.plan.expressions.evaluable import kinds_at
 from eventide.plan.expressions.operators import ENCODINGS, ConstantPool, Encoding, OpaqueCondition, OperatorEmitter, ValueColumn
 from eventide.plan.expressions.references import span_of
 from eventide.plan.row_patterns.readings import Cell, Classifier, MatchNumber, Navigation, Reader, Total, mark_number
 from eventide.plan.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from eventide.pattern.row_patterns import Definition
     from eventide.plan.row_patterns.readings import Names, ReadExpression, Reading
+    from eventide.plan.schema import KindsOf
 
 MOST_BITS = 62
 _T = TypeVar("_T")
@@ -140,7 +141,7 @@ class DefinitionBinder:
     """Binds the conditions of DEFINE, one after the other."""
 
     names: Names
-    describe: Callable[[Sequence[exp.Expression]], list[Kind]]
+    kinds_of: KindsOf
     bound: list[BoundDefinition] = field(default_factory=list)
     bits: list[RowCondition] = field(default_factory=list)
     columns: list[ValueColumn] = field(default_factory=list)
@@ -196,11 +197,11 @@ class DefinitionBinder:
 
     def _check(self, taken: ReadExpression) -> None:
         text = self.names.text
-        refuse_totals(taken, self.names, self.describe)
+        refuse_totals(taken, self.names, self.kinds_of)
         probe = probe_of(taken)
         try:
             require_boolean(taken.source, check_kinds(probe, self.names.schema, text), text)
-            kind = describe_at(self.describe, [probe], text, taken.source)[0]
+            kind = kinds_at(self.kinds_of, [probe], text, taken.source)[0]
             require_boolean(taken.source, None if kind is Kind.OTHER else kind, text)
         except BindError as error:
             raise self.names.error(error.condition, error.message, taken.source, error.hint or "") from None
@@ -281,7 +282,7 @@ class DefinitionBinder:
         for number, known in enumerate(self.columns):
             if known.sql == sql:
                 return number, known.encoding
-        kind = describe_at(self.describe, [tree], self.names.text, source)[0]
+        kind = kinds_at(self.kinds_of, [tree], self.names.text, source)[0]
         if kind is Kind.OTHER and check_kinds(tree, self.names.schema, None) in (Kind.FLOAT, Kind.DECIMAL):
             kind = Kind.FLOAT
             self.rounded.add(len(self.columns))
@@ -395,13 +396,13 @@ class _RowEmitter(OperatorEmitter):
 
 
 def refuse_totals(
-    taken: ReadExpression, names: Names, describe: Callable[[Sequence[exp.Expression]], list[Kind]]
+    taken: ReadExpression, names: Names, kinds_of: KindsOf
 ) -> None:
     """Refuse sums of what is not a number."""
     for total in taken.readings:
         if not isinstance(total, Total) or total.tree is None or total.function not in ("sum", "avg"):
             continue
-        kind = describe_at(describe, [total.tree], names.text, taken.source)[0]
+        kind = kinds_at(kinds_of, [total.tree], names.text, taken.source)[0]
         if kind is not Kind.OTHER and not kind.numeric:
             shown = total.tree.sql(dialect="spark").replace("`", "")
             convert = "INT" if kind is Kind.BOOLEAN else "DOUBLE"

@@ -10,16 +10,16 @@ from sqlglot import exp
 from eventide.errors import BindError
 from eventide.pattern.row_patterns import RowsPerMatch, Variable, walk_rows
 from eventide.plan.expressions.columns import check_kinds
-from eventide.plan.expressions.evaluable import describe_at
+from eventide.plan.expressions.evaluable import kinds_at
 from eventide.plan.row_patterns.conditions import probe_of, refuse_totals
 from eventide.plan.row_patterns.readings import Cell, Reader, Total, mark_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from eventide.pattern.row_patterns import Measure, RowQuery
     from eventide.plan.row_patterns.readings import Names, Reading
-    from eventide.plan.schema import Kind
+    from eventide.plan.schema import KindsOf
 
 MATCHED = "matched"
 """The field that tells rows of matches from unmatched ones."""
@@ -42,18 +42,18 @@ class RowOutput:
     """What each measure reads of the match."""
 
 
-def bind_output(query: RowQuery, names: Names, describe: Callable[[Sequence[exp.Expression]], list[Kind]]) -> RowOutput:
+def bind_output(query: RowQuery, names: Names, kinds_of: KindsOf) -> RowOutput:
     """Bind the measures and choose the columns of the result."""
-    return _Binder(query, names, describe).bind()
+    return _Binder(query, names, kinds_of).bind()
 
 
 class _Binder:
     def __init__(
-        self, query: RowQuery, names: Names, describe: Callable[[Sequence[exp.Expression]], list[Kind]]
+        self, query: RowQuery, names: Names, kinds_of: KindsOf
     ) -> None:
         self.query = query
         self.names = names
-        self.describe = describe
+        self.kinds_of = kinds_of
         self.fields: dict[Reading, int] = {}
         self.payload: dict[str, int] = {}
         self.trees: list[exp.Expression] = []
@@ -88,10 +88,10 @@ class _Binder:
     def _measure(self, measure: Measure, reader: Reader) -> exp.Expression:
         taken = reader.take(measure.expression.tree)
         self.readings[measure.name] = taken.readings
-        refuse_totals(taken, self.names, self.describe)
+        refuse_totals(taken, self.names, self.kinds_of)
         probe = probe_of(taken)
         check_kinds(probe, self.names.schema, self.names.text)
-        describe_at(self.describe, [probe], self.names.text, measure.expression.tree)
+        kinds_at(self.kinds_of, [probe], self.names.text, measure.expression.tree)
         holder = exp.Paren(this=taken.rest.copy())
         for node in list(holder.walk(bfs=False)):
             number = mark_number(node)

@@ -9,7 +9,7 @@ from eventide.errors import BindError
 from eventide.match.programs.operators import Op
 from eventide.match.programs.programs import MAX_SLOTS
 from eventide.plan.expressions.columns import check_kinds, require_boolean, single_event
-from eventide.plan.expressions.evaluable import describe_at
+from eventide.plan.expressions.evaluable import kinds_at
 from eventide.plan.expressions.operators import ENCODINGS, ConstantPool, Encoding, OpaqueCondition, OperatorEmitter, ValueColumn
 from eventide.plan.expressions.references import (
     ALL_EVENTS,
@@ -23,11 +23,10 @@ from eventide.plan.expressions.references import (
 from eventide.plan.schema import CLOCK_COLUMN, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
     from sqlglot import exp
 
-    from eventide.plan.schema import StreamSchema
+    from eventide.plan.schema import KindsOf, StreamSchema
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class ConditionCompiler:
     """Compiles the conditions of one query; value columns, constants and variables are shared between them."""
 
     schema: StreamSchema | None
-    describe: Callable[[Sequence[exp.Expression]], list[Kind]]
+    kinds_of: KindsOf
     text: str | None
     columns: list[ValueColumn] = field(default_factory=list)
     pool: ConstantPool = field(default_factory=ConstantPool)
@@ -88,7 +87,7 @@ class ConditionCompiler:
                 planned[sql] = None if self.schema is None else check_kinds(part, self.schema, self.text)
         if not fresh:
             return
-        kinds = describe_at(self.describe, list(fresh.values()), self.text, tree)
+        kinds = kinds_at(self.kinds_of, list(fresh.values()), self.text, tree)
         for (sql, resolved), described in zip(fresh.items(), kinds, strict=True):
             # Engines make wide decimals of 1.5 * a whole number or of a decimal * 2; conditions calculate with doubles.
             wider = described is Kind.OTHER and planned[sql] in (Kind.FLOAT, Kind.DECIMAL)
