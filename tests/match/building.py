@@ -10,11 +10,15 @@ import pyarrow as pa
 
 from eventide.language import parse
 from eventide.match.dag.matcher import DagMatcher
+from eventide.match.disorder.matcher import DisorderMatcher
+from eventide.match.disorder.settings import ArrivalBatch
 from eventide.match.protocol import EventBatch
 from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.runs.matcher import RunsMatcher
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
+from eventide.plan.matchers.protocol import DISORDER
+from eventide.plan.matchers.registry import ARRIVAL as ARRIVES
 from eventide.plan.matchers.registry import make_matcher
 from eventide.plan.planning import make_plan
 from eventide.plan.schema import Kind, StreamSchema
@@ -26,6 +30,8 @@ from eventide.runtime.stage.limits import StageLimits
 MATCHERS = {"automaton": DagMatcher, "runs": RunsMatcher, "recompute": RecomputeMatcher}
 # Those that run every query; recomputation is for (some) sequences of events and loops, without NOT at the end.
 GENERAL = ("automaton", "runs")
+# The one that takes events as they arrive is for sequences of single events in a time window.
+CLASSES = MATCHERS | {DISORDER: DisorderMatcher}
 
 ENGINE = DuckAdapter()
 LOWEST = np.iinfo(np.int64).min
@@ -162,7 +168,10 @@ class Run:
 
     def __init__(self, plan, *, quota=None, **options):
         self.plan = plan
-        self.matcher, self.labelling = make_matcher(plan, StageLimits(**options))
+        self.arrives = plan.choice.forced == DISORDER
+        make = ARRIVES.make if self.arrives else make_matcher
+        self.matcher, self.labelling = make(plan, StageLimits(**options))
+        self.key = -1
         if quota is not None:
             self.matcher._settings = replace(self.matcher._settings, quota=quota)
         self.kept = np.empty(0, np.int64)
@@ -172,10 +181,21 @@ class Run:
     def feed(self, given):
         """Give one batch and keep what the matcher still needs."""
         events = np.concatenate([self.kept, given.event])
-        for found in self.matcher.advance(given.batch):
+        for found in self.matcher.advance(self.batch(given)):
             self.take(found, events)
         self.kept = events[self.matcher.keep()]
         return self
+
+    def batch(self, given):
+        """Return a batch as the matcher takes it: events in order, or in the order of arrival."""
+        batch = given.batch
+        if not self.arrives:
+            return batch
+        key = batch.key
+        if key is None:
+            key = self.key + np.cumsum(batch.restart, dtype=np.int32)
+            self.key = int(key[-1]) if len(key) else self.key
+        return ArrivalBatch(batch.mask, batch.clock, given.event.copy(), None, key, batch.values, batch.valid)
 
     def finish(self):
         """End the stream and return the matches, sorted."""
@@ -200,7 +220,7 @@ class Run:
         """Return the run as it goes on in another matcher that loads this one's state."""
         other = Run(plan)
         other.matcher.load(self.matcher.dump())
-        other.kept, other.matches = self.kept, list(self.matches)
+        other.kept, other.matches, other.key = self.kept, list(self.matches), self.key
         return other
 
 

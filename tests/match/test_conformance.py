@@ -16,7 +16,7 @@ from eventide.match import budget
 from eventide.match.budget import Budget, Resource, Spent
 from eventide_reference import admissible, find_matches
 from eventide_reference.sequences.oracle import Match
-from match.building import GENERAL, MATCHERS, Run, matches_of, plan_of, prepare, stream
+from match.building import CLASSES, GENERAL, MATCHERS, Run, matches_of, plan_of, prepare, stream
 from match.cases import CASES, EVERYWHERE_CONSUMED, names_of, with_matchers
 
 # Plain Python kernels are some hundred times slower: then fewer streams say the same.
@@ -42,7 +42,7 @@ def expected(case, events):
 
 @EVERY
 def test_the_plan_can_be_given_to_the_matcher(case, matcher):
-    assert isinstance(Run(case.plan(matcher)).matcher, MATCHERS[matcher])
+    assert isinstance(Run(case.plan(matcher)).matcher, CLASSES[matcher])
 
 
 @EVERY
@@ -141,10 +141,10 @@ from match.cases import CASES
 with open(sys.argv[1], "rb") as file:
     jobs = pickle.load(file)
 results = []
-for number, matcher, state, kept, matches, rest in jobs:
+for number, matcher, state, kept, matches, key, rest in jobs:
     run = Run(CASES[number].plan(matcher))
     run.matcher.load(state)
-    run.kept, run.matches = kept, matches
+    run.kept, run.matches, run.key = kept, matches, key
     results.append(run.feed(rest).finish())
 with open(sys.argv[2], "wb") as file:
     pickle.dump(results, file)
@@ -159,7 +159,7 @@ def test_another_process_goes_on_from_a_dump(tmp_path):
             given = prepare(plan, case.events(4, 9))
             first, rest = given.cut(len(given.event) // 2)
             run = Run(plan).feed(first)
-            jobs.append((number, matcher, run.matcher.dump(), run.kept, run.matches, rest))
+            jobs.append((number, matcher, run.matcher.dump(), run.kept, run.matches, run.key, rest))
             wholes.append(matches_of(plan, [given]))
     asked, answered = tmp_path / "asked", tmp_path / "answered"
     asked.write_bytes(pickle.dumps(jobs))
@@ -200,10 +200,11 @@ def test_the_matcher_neither_changes_nor_keeps_the_arrays_it_is_given(case, matc
     for pieces in (given.cut(half), given.interleaved().cut(half)):
         run = Run(plan)
         for piece in pieces:
-            arrays = [array for array in vars(piece.batch).values() if array is not None]
+            batch = run.batch(piece)
+            arrays = [array for array in vars(batch).values() if array is not None]
             before = [array.copy() for array in arrays]
             events = [*run.kept, *piece.event]
-            for found in run.matcher.advance(piece.batch):
+            for found in run.matcher.advance(batch):
                 run.take(found, np.array(events))
             assert all((one == other).all() for one, other in zip(arrays, before, strict=True))
             for array in arrays:

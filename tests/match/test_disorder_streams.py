@@ -349,5 +349,5 @@ def test_what_was_forgotten_begins_no_match():
     plan = plan_of("SELECT * WHERE A ; B WITHIN 50")
     given = arrivals(plan, stream("a1 a5 b6"))
     run = Disordered(plan).feed(given.part(0, 2))
-    run.matcher.forget_before(3)
+    run.matcher.shed(3)
     assert [match[:2] for match in run.feed(given.part(2, 3)).finish()] == [(1, 2)]

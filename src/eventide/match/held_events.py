@@ -81,8 +81,12 @@ class EventHolder:
 
     def advance_time(self, low: int) -> Iterator[Never]:
         """Learn that the window of every event to come begins at `low` or later; no match waits for that."""
-        np.maximum(self._slot_low, low, out=self._slot_low)
+        self.shed(low)
         yield from ()
+
+    def shed(self, before: int) -> None:
+        """Let no window begin before a time."""
+        np.maximum(self._slot_low, before, out=self._slot_low)
 
     def live_keys(self) -> npt.NDArray[np.bool_]:
         """Return which slots hold anything that a match to come may need; to be asked right after `keep`."""
@@ -109,3 +113,44 @@ class EventHolder:
     def finish(self) -> Iterator[Never]:
         """Yield nothing: every match is known when its last event comes."""
         yield from ()
+
+
+class NothingHeld:
+    """What is the same in all that hold nothing from one batch to the next."""
+
+    def advance_time(self, low: int) -> Iterator[Never]:  # noqa: ARG002 - nothing waits
+        """Yield nothing."""
+        yield from ()
+
+    def keep(self) -> Integers:
+        """Return no row."""
+        return np.zeros(0, np.int64)
+
+    def live_keys(self) -> npt.NDArray[np.bool_]:
+        """Return no key."""
+        return np.zeros(0, np.bool_)
+
+    def compact_keys(self, kept: Integers) -> None:
+        """Forget nothing: no key is known."""
+
+    def shed(self, before: int) -> None:
+        """Give up nothing."""
+
+    def kept_values(self, column: int) -> Integers:  # noqa: ARG002 - it has no events
+        """Return nothing."""
+        return np.zeros(0, np.int64)
+
+    def partial_matches(self) -> int:
+        """Return 0."""
+        return 0
+
+    def finish(self) -> Iterator[Never]:
+        """Yield nothing."""
+        yield from ()
+
+    def dump(self) -> bytes:
+        """Return nothing."""
+        return b""
+
+    def load(self, state: bytes) -> None:
+        """Take nothing of a dump."""

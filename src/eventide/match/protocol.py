@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from eventide.match.budget import Budget
 from eventide.match.dag.selection import Keep
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from eventide.match.dag.enumeration import Absences, MatchBatch
     from eventide.match.programs.programs import Programs
     from eventide.match.transitions import TransitionSource
+
+Batch_contra = TypeVar("Batch_contra", contravariant=True)
+Found_co = TypeVar("Found_co", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -93,24 +96,31 @@ class MatcherSettings:
     slices: int = 1
 
 
-class Matcher(Protocol):
-    """An algorithm that turns batches of events into matches.
+class Running(Protocol[Batch_contra, Found_co]):
+    """An algorithm at work, which turns batches of one kind into what is found in them.
 
+    Batches are events in order (`EventBatch`), events as they arrive (`ArrivalBatch`) or rows of partitions (`RowPartitions`).
     Rows are numbered anew in each call of `advance`: first the rows that `keep` returned, in that order, then the batch.
     """
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        ...
 
-    def advance(self, batch: EventBatch) -> Iterator[MatchBatch]:
+    def advance(self, batch: Batch_contra) -> Iterator[Found_co]:
         """Take a batch and yield the matches that are now certain."""
+        ...
+
+    def advance_time(self, low: int) -> Iterator[Found_co]:
+        """Learn that nothing to come reaches back before `low`, and yield the matches that are now certain.
+
+        For events in order it is where the window of the next one begins, for events as they arrive the watermark.
+        """
         ...
 
     def keep(self) -> npt.NDArray[np.int64]:
         """Return the rows that later matches may still name, ascending; all other rows are forgotten."""
-        ...
-
-    def advance_time(self, low: int) -> Iterator[MatchBatch]:
-        """Learn that the window of every event to come begins at `low` or later, and yield the matches that are now certain."""
         ...
 
     def live_keys(self) -> npt.NDArray[np.bool_]:
@@ -121,6 +131,10 @@ class Matcher(Protocol):
         """Forget all keys but these (ascending), which are numbered anew; the others must not be live."""
         ...
 
+    def shed(self, before: int) -> None:
+        """Give up what began before a time although matches to come may need it; matches that wait for certainty stay."""
+        ...
+
     def kept_values(self, column: int) -> npt.NDArray[np.int64]:
         """Return a value column of the events that are held."""
         ...
@@ -129,7 +143,7 @@ class Matcher(Protocol):
         """Return how many partial matches, or states that share them, are held."""
         ...
 
-    def finish(self) -> Iterator[MatchBatch]:
+    def finish(self) -> Iterator[Found_co]:
         """Yield the matches that only the end of the stream makes certain."""
         ...
 
@@ -140,3 +154,7 @@ class Matcher(Protocol):
     def load(self, state: bytes) -> None:
         """Go on from a dumped state."""
         ...
+
+
+Matcher: TypeAlias = "Running[EventBatch, MatchBatch]"
+"""A matcher of events in order."""

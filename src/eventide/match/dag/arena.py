@@ -135,10 +135,14 @@ class DagArena(Enumerator):
 
     def advance_time(self, low: int) -> Iterator[MatchBatch]:
         """Learn that the window of every event to come begins at `low` or later, and yield the matches that are now certain."""
-        lows, _ = self._slot_state()
-        np.maximum(lows, low, out=lows)
+        self.shed(low)
         if self._settings.trailing:
             yield from self._flush(self._settled_accepts())
+
+    def shed(self, before: int) -> None:
+        """Let no window begin before a time; with a NOT at the end, what waits for it would be taken for certain."""
+        lows, _ = self._slot_state()
+        np.maximum(lows, before, out=lows)
 
     def live_keys(self) -> npt.NDArray[np.bool_]:
         """Return which slots hold anything that a match to come may need; to be asked right after `keep`."""

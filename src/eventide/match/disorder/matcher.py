@@ -123,17 +123,21 @@ class DisorderMatcher:
             elif status not in (FINISHED, FULL, SPENT):
                 raise AssertionError(status)
 
-    def advance_time(self, watermark: int) -> Iterator[MatchBatch]:
-        """Learn that no event below the watermark comes any more: give held matches out, purge what nothing can reach."""
+    def advance_time(self, low: int) -> Iterator[MatchBatch]:
+        """Learn that no event below a watermark comes any more: give held matches out, purge what nothing can reach."""
         counters = self._counters
-        if watermark <= counters[WATERMARK]:
+        if low <= counters[WATERMARK]:
             return
-        counters[WATERMARK] = watermark
-        if counters[HELD_LIVE] and counters[EARLIEST] < watermark:
+        counters[WATERMARK] = low
+        if counters[HELD_LIVE] and counters[EARLIEST] < low:
             counters[EARLIEST] = HIGHEST
-            yield from self._release(watermark, everything=False)
-        bound = max(watermark - self._settings.window, LOWEST)
+            yield from self._release(low, everything=False)
+        bound = max(low - self._settings.window, LOWEST)
         purge_all(self._query, self._pool, self._stacks, self._counters, bound)
+
+    def shed(self, before: int) -> None:
+        """Forget the events before a time; matches that wait for certainty stay."""
+        purge_all(self._query, self._pool, self._stacks, self._counters, before)
 
     def finish(self) -> Iterator[MatchBatch]:
         """Yield the matches that only the end of the stream makes certain."""
@@ -212,10 +216,6 @@ class DisorderMatcher:
         """Return a value column of the events that are held."""
         values: npt.NDArray[np.int64] = self._rows.values[column]
         return values
-
-    def forget_before(self, low: int) -> None:
-        """Forget the events before `low`; matches that wait for certainty stay."""
-        purge_all(self._query, self._pool, self._stacks, self._counters, low)
 
     # Room -------------------------------------------------------------------------------------------------------------
 

@@ -8,12 +8,13 @@ remembered by what later conditions can read of them, so equal states are tried 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from eventide.match.budget import SPENT, Account, Budget
+from eventide.match.held_events import NothingHeld
 from eventide.match.row_pattern.completable import completable
 from eventide.match.row_pattern.kernel import (
     DONE,
@@ -78,10 +79,18 @@ class RowBatch(NamedTuple):
     valid: npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
-class RowPatternMatcher:
-    """Finds the preferred matches of one query."""
+class RowPartitions(NamedTuple):
+    """Rows, and how far the walk over each of their partitions has come; it is moved to where nothing is decided yet."""
 
+    rows: RowBatch
+    borders: Borders
+
+
+@dataclass(frozen=True)
+class RowPatternMatcher(NothingHeld):
+    """Finds the preferred matches of one query; what is not decided yet is given to it again."""
+
+    name: ClassVar[str] = "row pattern"
     tables: RowTables
     programs: RowPrograms
     skip: int
@@ -95,8 +104,11 @@ class RowPatternMatcher:
         """Whether a condition looks at the match so far."""
         return bool((self.tables.program >= 0).any())
 
-    def find(self, batch: RowBatch, borders: Borders) -> Iterator[RowMatchBatch]:
-        """Yield the matches of a batch, a bounded number at a time; `borders` are moved to where nothing is decided yet."""
+    def advance(self, batch: RowPartitions) -> Iterator[RowMatchBatch]:
+        """Yield the matches of partitions, a bounded number at a time."""
+        yield from self._found(*batch)
+
+    def _found(self, batch: RowBatch, borders: Borders) -> Iterator[RowMatchBatch]:
         within = len(batch.horizon) > 0
         sets, at = np.zeros((1, 1), np.uint64), np.zeros(0, np.int32)
         if not within:
@@ -130,7 +142,7 @@ class RowPatternMatcher:
             if status == ROOM_FOR_MEMORY:
                 scratch = _with_more_memory(scratch)
             if state[MATCHES]:
-                yield _found(output, int(state[MATCHES]), int(state[MAPPED]))
+                yield _written(output, int(state[MATCHES]), int(state[MAPPED]))
                 state[MATCHES] = state[MAPPED] = 0
             elif status in (ROOM_FOR_ROWS, ROOM_FOR_MATCHES):
                 output = _output(len(output.start), 2 * len(output.path))
@@ -176,7 +188,7 @@ def _output(matches: int, rows: int) -> RowMatchBatch:
     )
 
 
-def _found(output: RowMatchBatch, matches: int, mapped: int) -> RowMatchBatch:
+def _written(output: RowMatchBatch, matches: int, mapped: int) -> RowMatchBatch:
     return RowMatchBatch(
         output.start[:matches].copy(),
         output.number[:matches].copy(),

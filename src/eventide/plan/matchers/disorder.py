@@ -14,6 +14,9 @@ from eventide.plan.matchers.protocol import DISORDER, Cost, Description, Takes
 from eventide.plan.sequences.structure import BoundGap, Chain, Loop, Node, One
 
 if TYPE_CHECKING:
+    from eventide.match.dag.enumeration import MatchBatch
+    from eventide.match.disorder.settings import ArrivalBatch
+    from eventide.match.protocol import Running
     from eventide.plan.compiled import CompiledQuery
     from eventide.plan.matchers.protocol import RunSettings
     from eventide.plan.matchers.sample import Sample
@@ -58,7 +61,7 @@ class Disorder:
         """Return a low cost: no event waits in a buffer."""
         return Cost(0.0, "events are matched as they arrive")
 
-    def make(self, plan: Plan, settings: RunSettings) -> tuple[DisorderMatcher, Labelling]:
+    def make(self, plan: Plan, settings: RunSettings) -> tuple[Running[ArrivalBatch, MatchBatch], Labelling]:
         """Return a running matcher, and the labelling that explains its labels."""
         return make_disorder_matcher(plan, Budget(matches=settings.max_matches))
 

@@ -9,6 +9,9 @@ from eventide.match.row_pattern.matcher import RowPatternMatcher
 from eventide.plan.matchers.protocol import ROW_PATTERN, Cost, Description, Takes
 
 if TYPE_CHECKING:
+    from eventide.match.protocol import Running
+    from eventide.match.row_pattern.kernel import RowMatchBatch
+    from eventide.match.row_pattern.matcher import RowPartitions
     from eventide.match.row_pattern.programs import RowPrograms
     from eventide.plan.row_patterns.plan import RowPlan
 
@@ -29,7 +32,7 @@ class RowPattern:
             return Cost(1.0, "every condition looks at rows only")
         return Cost(2.0, "a condition looks at the match so far, so moves are tried in the order of preferment")
 
-    def make(self, plan: RowPlan, programs: RowPrograms, max_steps: int) -> RowPatternMatcher:
+    def make(self, plan: RowPlan, programs: RowPrograms, max_steps: int) -> Running[RowPartitions, RowMatchBatch]:
         """Return a running matcher; `programs` are those of the plan with the codes of a block's texts."""
         return RowPatternMatcher(plan.tables, programs, plan.skip, plan.skip_to, Budget(steps=max_steps))
 

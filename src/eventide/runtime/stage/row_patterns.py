@@ -14,7 +14,7 @@ from eventide.match.row_pattern.borders import whole_borders
 from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
 from eventide.match.row_pattern.kernel import RowMatchBatch
 from eventide.match.row_pattern.marking import mark_rows
-from eventide.match.row_pattern.matcher import RowBatch
+from eventide.match.row_pattern.matcher import RowBatch, RowPartitions
 from eventide.pattern.row_patterns import RowsPerMatch
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.matchers.registry import ROWS
@@ -135,7 +135,7 @@ class WholePartitions(OnWholeKeys):
 def found_in(plan: RowPlan, rows: EncodedRows, borders: Borders, max_steps: int) -> Iterator[RowMatchBatch]:
     """Yield the matches between borders, which are moved to where nothing is decided yet."""
     matcher = ROWS.make(plan, rows.programs, max_steps)
-    found = matcher.find(rows.batch, borders)
+    found = matcher.advance(RowPartitions(rows.batch, borders))
     if plan.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
         # Which rows are in no match is known when all matches are.
         return iter([_joined(list(found))])

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from eventide.match.disorder.matcher import DisorderMatcher
-    from eventide.match.protocol import Matcher
-    from eventide.match.totals.reached import ReachableEvents
+    from eventide.match.protocol import Running
     from eventide.runtime.stage.keys import HashedKeys
     from eventide.runtime.streams.queries.order import AsArrived, InOrder
 
@@ -43,5 +41,5 @@ class BucketParts:
 
     keys: HashedKeys
     order: InOrder | AsArrived
-    advance: Matcher | DisorderMatcher | ReachableEvents
+    advance: Running[Any, Any]
     collect: BucketCollector
