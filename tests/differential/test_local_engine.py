@@ -1,45 +1,34 @@
-"""The local engine against the oracle on random queries and random streams."""
+"""The embedded engine against the oracle: random queries over random streams, random clauses over random tables."""
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
 
-from differential.checking import check
-from differential.queries import make_trial
-from seeds import seeds
+from harness.checking import run_batch
+from harness.kinds.row_patterns.kind import RowPatterns
+from harness.kinds.sequences.kind import Sequences
+from harness.seeds import seeds
+from harness.ways import ROW_PATTERNS, SEQUENCES
 
+KINDS = {"sequences": (Sequences(), SEQUENCES, 50), "row_patterns": (RowPatterns(), ROW_PATTERNS, 200)}
+"""With the fewest matches of a batch: fewer would say that the generator no longer makes queries that find something."""
 BATCHES = 40
 CASES_OF_A_BATCH = 500
-STREAMS_OF_A_TABLE = 40
-SHARED_STREAMS = 4
-FEWEST_MATCHES = 50
-"""A batch with fewer would say that the generator no longer makes queries that find something."""
 
 
-def run_batch(seed: int, cases: int) -> int:
-    """Check random queries until that many cases are done, a case being one query on one stream; returns the matches seen."""
-    rng = Random(seed)
-    done = matches = 0
-    while done < cases:
-        trial = make_trial(rng)
-        if trial.is_shared:
-            # The result of such a table depends on all of its streams: it is one case.
-            matches += check(rng, trial, SHARED_STREAMS if trial.by_case else 1)
-            done += 1
-        else:
-            matches += check(rng, trial, STREAMS_OF_A_TABLE)
-            done += STREAMS_OF_A_TABLE
-    return matches
+def check_batch(kind: str, seed: int) -> None:
+    generator, ways, fewest = KINDS[kind]
+    assert run_batch(generator, seed, ways, cases=CASES_OF_A_BATCH).found > fewest
 
 
 @pytest.mark.parametrize("seed", seeds(BATCHES, quick=10))
-def test_the_local_engine_agrees_with_the_oracle(seed: int) -> None:
-    assert run_batch(seed, CASES_OF_A_BATCH) > FEWEST_MATCHES
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_embedded_engine_agrees_with_the_oracle(kind: str, seed: int) -> None:
+    check_batch(kind, seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1400))
-def test_the_local_engine_agrees_with_the_oracle_on_many_more(seed: int) -> None:
-    assert run_batch(seed, CASES_OF_A_BATCH) > FEWEST_MATCHES
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_embedded_engine_agrees_with_the_oracle_on_many_more(kind: str, seed: int) -> None:
+    check_batch(kind, seed)

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-from collections import Counter
-from dataclasses import replace
-from random import Random
-
 import pyarrow as pa
 import pytest
 
 import eventide as et
-from differential.checking import Expected, events_of, make_events
-from differential.queries import SECOND, Trial, make_trial, simpler
-from eventide.errors import BindError, EventideError
+from eventide.errors import BindError
 from eventide.language import parse
-from eventide.pattern import Consumption, Filtered, Named, Selector, Sequence, Window, WindowUnit
-from eventide.pattern.sequence_printing import to_ceql
 from eventide_reference import timeouts
-from seeds import seeds
+from harness.checking import run_batch
+from harness.kinds.sequences.kind import Sequences
+from harness.kinds.sequences.totals import make_timeout_trial
+from harness.seeds import seeds
+from harness.ways import EMBEDDED
 
 BATCHES = 12
 QUERIES_OF_A_BATCH = 15
-STREAMS_OF_A_TABLE = 12
 FEWEST_TIMEOUTS = 100
 
 
@@ -147,97 +141,18 @@ def test_a_condition_that_only_rows_decide_is_refused():
 
 # Random queries ------------------------------------------------------------------------------------------------------
 
-
-def timed(rng: Random, trial: Trial) -> Trial:
-    """Return a trial whose query has time-outs: a plain time window and nothing that keeps one match of several."""
-    query = replace(trial.query, output=None, selector=Selector.ALL, consumption=Consumption.NONE, limit=None)
-    window = query.window
-    if window is None or window.slide is not None or window.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS):
-        size = rng.randint(1, 6)
-        by_clock = trial.timestamps or trial.seconds
-        window = Window(WindowUnit.DURATION, size * SECOND) if by_clock else Window(WindowUnit.TIME_UNITS, size)
-    return replace(trial, query=replace(query, window=window))
-
-
-def disagreement(trial: Trial, rows) -> tuple[str | None, int]:
-    """Return how the engine differs from the oracle, and how many events time out."""
-    expected = Expected(trial, rows)
-    columns = {"stream": expected.columns.stream, "tie_break": expected.columns.tie_break}
-    outs = timeouts(trial.query, expected.rows, time_scale=expected.columns.time_scale, **columns)
-    wanted = Counter(
-        (*out.key, out.match_start, out.expired_at, out.reached, out.steps, out.reached_steps, out.missing, out.last_step_at)
-        for out in outs
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", et.EventideWarning)
-        try:
-            produced = et.query(trial.query).timeouts(**events_of(trial, rows, lambda table: table))
-        except EventideError as error:
-            return str(error), len(outs)
-    values = ({**row, "reached_steps": tuple(row["reached_steps"])}.values() for row in produced.to_pylist())
-    got = Counter(map(tuple, values))
-    if wanted == got:
-        return None, len(outs)
-    return f"missing: {list((wanted - got).elements())[:5]}\ntoo many: {list((got - wanted).elements())[:5]}", len(outs)
-
-
-def smallest(trial: Trial, rows, wrong: str) -> str:
-    """Make a failing trial small and describe it."""
-    for case in sorted({row["case_id"] for row in rows}) if trial.by_case else ():
-        of_case = [row for row in rows if row["case_id"] == case]
-        if (found_wrong := disagreement(trial, of_case)[0]) is not None:
-            rows, wrong = of_case, found_wrong
-            break
-    progress, tries = True, 0
-    while progress and tries < 300:
-        progress = False
-        candidates = [(replace(trial, query=query), rows) for query in simpler(trial.query)]
-        candidates += [(trial, rows[:index] + rows[index + 1 :]) for index in range(len(rows))]
-        for candidate, left in candidates:
-            tries += 1
-            try:
-                found_wrong, _ = disagreement(candidate, left)
-            except (EventideError, LookupError, TypeError):
-                continue
-            if found_wrong is not None and found_wrong.startswith("missing") == wrong.startswith("missing"):
-                trial, rows, wrong, progress = candidate, left, found_wrong, True
-                break
-    lines = [str({name: row[name] for name in ("case_id", "time", "tie", "stream", "type", "k", "v", "w", "s", "ok")}) for row in rows]
-    return "\n".join((to_ceql(trial.query), str(replace(trial, query=None)), *lines, wrong))  # type: ignore[arg-type]
-
-
-def is_sequence(trial: Trial) -> bool:
-    pattern = trial.query.pattern
-    while isinstance(pattern, Filtered | Named):
-        pattern = pattern.pattern
-    return isinstance(pattern, Sequence)
-
-
-def run_batch(seed: int, queries: int) -> int:
-    """Compare engine and oracle on random queries; returns how many events timed out."""
-    rng = Random(seed)
-    done = outs = 0
-    while done < queries:
-        trial = timed(rng, make_trial(rng))
-        if not trial.countable or (not is_sequence(trial) and rng.random() < 0.8):
-            continue
-        rows = make_events(rng, trial, STREAMS_OF_A_TABLE if trial.by_case else 1)
-        wrong, number = disagreement(trial, rows)
-        assert wrong is None, smallest(trial, rows, wrong)
-        outs += number
-        done += 1
-    return outs
+TIMED = Sequences(make_timeout_trial, streams=12)
 
 
 @pytest.mark.parametrize("seed", seeds(BATCHES, quick=3))
 def test_the_engine_agrees_with_the_oracle_on_what_times_out(seed):
-    assert run_batch(seed, QUERIES_OF_A_BATCH) > FEWEST_TIMEOUTS
+    assert run_batch(TIMED, seed, (EMBEDDED,), queries=QUERIES_OF_A_BATCH).found > FEWEST_TIMEOUTS
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1100))
 def test_the_engine_agrees_with_the_oracle_on_many_more(seed):
-    assert run_batch(seed, QUERIES_OF_A_BATCH) > FEWEST_TIMEOUTS
+    assert run_batch(TIMED, seed, (EMBEDDED,), queries=QUERIES_OF_A_BATCH).found > FEWEST_TIMEOUTS
 
 
 @pytest.mark.parametrize("clause", ["GROUP BY PARTITION", "SAMPLE 3", "ORDER BY b.v LIMIT 2"])

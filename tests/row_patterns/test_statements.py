@@ -11,7 +11,7 @@ import pytest
 
 import eventide as et
 from eventide.errors import BindError, EventideWarning
-from row_patterns.reading import bag
+from harness.comparison import bag
 
 TICKS = pa.table(
     {

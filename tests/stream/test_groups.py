@@ -3,105 +3,85 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import eventide as et
-from differential.checking import events_of, make_events
-from differential.results import expected_groups, make_group_trial, produced_groups, run_quietly
-from differential.streams import EPOCH
 from eventide.errors import BindError, DataError
-from eventide.pattern import Consumption, GroupUnit, Selector
-from eventide.pattern.sequence_printing import to_ceql
+from eventide.pattern import GroupUnit, Query, Selector
 from eventide.plan.totals.methods import Growth
 from eventide.runtime.collect import group_totals
 from eventide.runtime.streams.planning.jobs import StreamOptions
+from harness.checking import run_batch
+from harness.kinds.sequences.kind import SequenceCase, Sequences
+from harness.kinds.sequences.oracle import produced_groups
+from harness.kinds.sequences.streams import EPOCH
+from harness.kinds.sequences.totals import make_group_trial
+from harness.stream_ways import micro_batches, run_of, stream_options
+from harness.ways import EMBEDDED, Way
 from stream.driving import Run
-from stream.test_event_engine import disordered, pieces, tables_of
-
-if TYPE_CHECKING:
-    from differential.queries import Trial
 
 BATCHES = 3
 QUERIES = 12
-STREAMS_OF_A_TABLE = 10
-SHARED_STREAMS = 4
 OUTPUTS = ("final", "ordered")
 
 
 # Against the oracle --------------------------------------------------------------------------------------------------
 
 
-def make_stream_trial(rng: Random) -> Trial:
-    """Return a random query whose groups a stream can complete."""
-    while True:
-        trial = make_group_trial(rng)
-        # Which of equal matches ANY takes may differ between a stream and a table.
-        if trial.query.group_by.unit is not GroupUnit.PARTITION and trial.query.selector is not Selector.ANY:
-            return trial
+def completes(case: SequenceCase) -> bool:
+    """Return whether a stream can complete the groups of a query."""
+    query = case.trial.query
+    # Which of equal matches ANY takes may differ between a stream and a table.
+    return query.group_by.unit is not GroupUnit.PARTITION and query.selector is not Selector.ANY
 
 
-def last_end(trial: Trial, row: tuple[object, ...]) -> int:
+def last_end(query: Query, row: tuple[object, ...]) -> int:
     """Return the latest time at which a match of a row's group can end, in units of the clock."""
-    ending = trial.query.group_by.unit is GroupUnit.END
+    ending = query.group_by.unit is GroupUnit.END
     name = "match_end" if ending else "window_end"
-    edge: Any = row[next(place for place, item in enumerate(trial.query.output) if item.expression.sql == name)]
-    clock = (edge - EPOCH) // timedelta(microseconds=1) if isinstance(edge, datetime) else edge
+    edge: Any = row[next(place for place, item in enumerate(query.output) if item.expression.sql == name)]
+    moment = datetime.fromisoformat(edge).replace(tzinfo=UTC) if isinstance(edge, str) else edge
+    clock = (moment - EPOCH) // timedelta(microseconds=1) if isinstance(moment, datetime) else moment
     return clock if ending else clock - 1
 
 
-def check(rng: Random, trial: Trial) -> Growth | None:
-    """Compare a stream with a table of its events and with the oracle; returns the way it took, None where it is refused."""
-    together = trial.query.consumption is Consumption.ANY
-    streams = 1 if not trial.by_case else SHARED_STREAMS if together else STREAMS_OF_A_TABLE
-    rows = make_events(rng, trial, streams)
-    bound = rng.choice((0, 1, 3, 8))
-    arrived = disordered(rng, rows, bound, tie_break=trial.tie_break)
-    output, unit = rng.choice(OUTPUTS), 1_000_000 if trial.timestamps else 1
-    try:
-        options = StreamOptions(bound * unit, output, rng.choice((1, 2, 3)))
-        run = Run({"q": et.query(trial.query)}, events_of(trial, [], lambda table: table), options)
-    except BindError as refusal:
-        assert "NOT at the end" in refusal.message  # noqa: PT017
-        return None
-    plan = run.plans["q"]
-    expected = expected_groups(trial, arrived)
-    text = f"{to_ceql(trial.query)}\n{output}, bound {bound}, {plan.totals_method.growth}"
-    for piece in pieces(rng, arrived):
-        run.feed(tables_of(trial, piece))
+def run_groups(case: SequenceCase, rng: Random) -> pa.Table:
+    """Run a case as a stream; after each micro-batch the rows of the groups that are certain must be there, and no others."""
+    run = run_of(case, stream_options(case, rng, rng.choice(OUTPUTS)))
+    plan, query = run.plans["q"], case.trial.query
+    for piece in micro_batches(case):
+        run.feed(case.tables(piece))
         watermark = run.counters[-1]["watermark"]
         known = Counter() if watermark is None else Counter(
-            {row: count for row, count in expected.items() if last_end(trial, row) < watermark - plan.hold}
+            {row: count for row, count in case.expected.group_rows.items() if last_end(query, row) < watermark - plan.hold}
         )
-        assert produced_groups(trial, run.result("q")) == known, text
+        assert produced_groups(query, run.result("q")) == known, f"not what is certain at {watermark}"
     run.advance_clock()
     assert not sum(counters["late"] for counters in run.counters)
-    assert produced_groups(trial, run.result("q")) == expected, text
-    assert produced_groups(trial, run_quietly(trial.query, events_of(trial, arrived, lambda table: table))) == expected, text
-    return plan.totals_method.growth
+    return run.result("q")
 
 
-def run_batch(seed: int, queries: int) -> Counter[Growth | None]:
-    rng = Random(seed)
-    return Counter(check(rng, make_stream_trial(rng)) for _ in range(queries))
+GROUPS = Sequences(make_group_trial, streams=10, late=True, accepts=completes)
+WAYS = (EMBEDDED, Way("streamed", run_groups, refusals=frozenset({"RESULTS_ON_STREAM"})))
 
 
 def test_rows_of_groups_leave_as_the_watermark_passes_and_agree_with_a_table_and_the_oracle() -> None:
-    taken: Counter[Growth | None] = Counter()
+    taken: Counter[str] = Counter()
     for seed in range(BATCHES):
-        taken += run_batch(seed, QUERIES)
+        taken += run_batch(GROUPS, seed, WAYS, queries=QUERIES).labels
     # A generator that no longer makes queries for one of the ways would leave it untested.
-    assert min(taken[cost] for cost in Growth) > 0
+    assert min(taken[growth.name] for growth in Growth) > 0
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1060))
 def test_groups_of_a_stream_agree_with_the_oracle_on_many_more(seed: int) -> None:
-    run_batch(seed, 5 * QUERIES)
+    run_batch(GROUPS, seed, WAYS, queries=5 * QUERIES)
 
 
 # One behaviour each --------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pyarrow as pa
@@ -11,8 +12,11 @@ from eventide.errors import BindError, DataError
 from eventide.runtime.streams.output import EarlyOutput
 from eventide.runtime.streams.queries.row_patterns import check_streamable, stream_warnings
 from eventide.runtime.streams.state_bytes import pack, unpack
-from seeds import seeds
-from stream_rows.checking import Tally, check, make_stream_trial
+from harness.checking import run_batch as compared
+from harness.kinds.row_patterns.kind import RowPatterns
+from harness.kinds.row_patterns.queries import make_stream_trial
+from harness.seeds import seeds
+from harness.stream_ways import streamable, streamed_rows
 from stream_rows.letters import Story, query_of, rows_of
 from stream_rows.promptness import check_promptness
 from stream_rows.running import identities, plan_of
@@ -20,22 +24,20 @@ from stream_rows.running import identities, plan_of
 ONE = "MEASURES FIRST(v) AS first, COUNT(*) AS n"
 BATCHES = 5
 CASES_OF_A_BATCH = 520
-TABLES_OF_A_CLAUSE = 25
 FEWEST_ROWS = 400
 """A batch with fewer would say that the generator no longer makes clauses that find something."""
 
 
 # Random clauses ------------------------------------------------------------------------------------------------------
 
+CLAUSES = RowPatterns(make_stream_trial, tables=25, late=True, accepts=streamable)
+
 
 def run_batch(seed):
     """Compare random clauses with the oracle; returns whether they found enough, early enough, to say something."""
-    rng = Random(seed)
-    tally = Tally()
-    while tally.cases < CASES_OF_A_BATCH:
-        check(rng, make_stream_trial(rng), TABLES_OF_A_CLAUSE, tally)
-    assert tally.skipped <= 0.05 * tally.cases
-    return tally.rows > FEWEST_ROWS and tally.early > 0.3 * tally.rows and tally.looks
+    notes = Counter()
+    found = compared(CLAUSES, seed, (streamed_rows(notes),), cases=CASES_OF_A_BATCH).found
+    return found > FEWEST_ROWS and notes["early"] > 0.3 * found and notes["looks"]
 
 
 @pytest.mark.parametrize("seed", seeds(BATCHES, quick=2))

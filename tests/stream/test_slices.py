@@ -12,8 +12,6 @@ import pyarrow as pa
 import pytest
 
 import eventide as et
-from differential.checking import Expected, Way, described, events_of, make_events
-from differential.queries import Trial, make_trial
 from eventide import pipeline
 from eventide.errors import BindError, DataError
 from eventide.plan.matchers.protocol import DAG
@@ -28,10 +26,14 @@ from eventide.runtime.streams.planning.jobs import Projection, Spreading, Stream
 from eventide.runtime.streams.planning.slices import distribute_stream
 from eventide.runtime.streams.spark.processor import COUNTED, COUNTERS, emitted_frames
 from eventide.runtime.streams.state_bytes import table_of
+from harness.checking import check
+from harness.kind import Tally
+from harness.kinds.sequences.kind import SequenceCase, Sequences
+from harness.stream_ways import fed, never_certain, run_of, stream_options
+from harness.ways import Unable, Way
 from stream.driving import Run
 from stream.reading import Story, read_stories
 from stream.test_buckets import ROLES, feed, matches, resumed, running
-from stream.test_event_engine import disordered, never_certain, pieces, tables_of
 from stream.test_stories import begin, shown
 from stream.test_stories import events_of as story_events
 
@@ -50,61 +52,44 @@ def totals(run: Run) -> dict[str, int]:
 # Random queries ---------------------------------------------------------------------------------------------------------
 
 
-def stream_of(trial: Trial, options: StreamOptions) -> Run | None:
-    """Return a run of a trial, or None where its matches cannot be found in slices or are never certain."""
-    try:
-        run = Run({"q": et.query(trial.query)}, events_of(trial, [], lambda table: table), options, force=DAG)
-    except BindError as refusal:
-        assert refusal.condition in {"LIMIT_UNDECIDED", "ORDER_WITHOUT_TIME", "MATCHER_NOT_SOUND"}  # noqa: PT017
-        return None
-    return None if why_not_sliced(run.plans["q"]) is not None or never_certain(run) else run
+def run_sliced(case: SequenceCase, rng: Random) -> pa.Table:
+    """Run a case with and without slices, which must count alike."""
+    output, slices = rng.choice(("final", "ordered")), rng.choice((2, 3, 5))
+    options = stream_options(case, rng, output)
+    plain = run_of(case, options, DAG)
+    if why_not_sliced(plain.plans["q"]) is not None or never_certain(plain):
+        raise Unable
+    sliced = fed(run_of(case, replace(options, slices=slices), DAG), case)
+    whole = fed(plain, case)
+    wrong = case.expected.disagreement(whole.result("q"))
+    assert wrong is None, f"without slices: {wrong}"
+    assert totals(sliced) == totals(whole)
+    return sliced.result("q")
 
 
-def check(rng: Random) -> int | None:
-    """Run a random query over random events with and without slices; returns how many matches it has, or None."""
-    trial = make_trial(rng)
-    unit = 1_000_000 if trial.timestamps else 1
-    bound, output, buckets, slices = rng.choice((0, 1, 3, 8)), rng.choice(("final", "ordered")), rng.choice((1, 2, 3)), rng.choice((2, 3, 5))
-    plain = stream_of(trial, StreamOptions(bound * unit, output, buckets))
-    if plain is None:
-        return None
-    sliced = stream_of(trial, StreamOptions(bound * unit, output, buckets, slices=slices))
-    assert sliced is not None
-    rows = make_events(rng, trial, 6 if trial.by_case else 1)
-    arrived = disordered(rng, rows, bound, tie_break=trial.tie_break)
-    for piece in pieces(rng, arrived):
-        for run in (plain, sliced):
-            run.feed(tables_of(trial, piece))
-    for run in (plain, sliced):
-        run.advance_clock()
-    expected = Expected(trial, arrived)
-    for run in (plain, sliced):
-        wrong = expected.disagreement(run.result("q"))
-        if wrong is not None:
-            raise AssertionError(f"{slices} slices, {output}, bound {bound}\n{described(trial, arrived, Way(), wrong)}")
-    assert totals(sliced) == totals(plain)
-    return len(expected.matches)
+SLICED = Way("sliced", run_sliced, refusals=frozenset({"LIMIT_UNDECIDED", "ORDER_WITHOUT_TIME", "MATCHER_NOT_SOUND"}))
+STREAMS = Sequences(streams=6, shared_streams=6, late=True)
 
 
-def run_cases(seed: int, cases: int) -> int:
+def check_cases(seed: int, cases: int) -> None:
+    """Compare random queries until that many could be run in slices."""
+    tally = Tally()
     rng = Random(seed)
-    found: list[int] = []
-    while len(found) < cases:
-        number = check(rng)
-        if number is not None:
-            found.append(number)
-    return sum(found)
+    while tally.ways["sliced"] < cases:
+        for case in STREAMS.draw(rng):
+            check(STREAMS, case, (SLICED,), tally)
+    assert tally.found > FEWEST_MATCHES
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_slices_of_a_stream_agree_with_the_whole_and_with_the_oracle(seed: int) -> None:
-    assert run_cases(seed, CASES) > FEWEST_MATCHES
+    check_cases(seed, CASES)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1000, 1020))
 def test_slices_of_many_more_streams_agree_with_the_oracle(seed: int) -> None:
-    assert run_cases(seed, 10 * CASES) > FEWEST_MATCHES
+    check_cases(seed, 10 * CASES)
 
 
 def test_stories_end_with_the_same_matches_in_slices() -> None:

@@ -11,24 +11,23 @@ import pyarrow as pa
 import pytest
 
 import eventide as et
-from differential.checking import Expected, events_of, make_events
-from differential.queries import Trial, make_trial
-from differential.streams import Row
-from differential.test_timeouts import is_sequence, timed
 from eventide.plan.sequences.output import TIME_COLUMN
 from eventide.plan.timeouts.queries import EXPIRED_AT, LAST_STEP_AT, MISSING, REACHED_STEPS, STEPS
 from eventide.runtime.streams.planning.jobs import StreamOptions
 from eventide.runtime.streams.planning.timeouts import timeout_work
 from eventide.runtime.streams.planning.work import StreamWork
 from eventide.runtime.streams.queries.timeouts import LAST_STEP, REACHED
-from eventide_reference import timeouts
-from seeds import seeds
+from harness.checking import run_batch
+from harness.comparison import difference
+from harness.kinds.sequences.kind import SequenceCase, Sequences
+from harness.kinds.sequences.totals import make_timeout_trial
+from harness.seeds import seeds
+from harness.stream_ways import fed, stream_options
+from harness.ways import Way
 from stream.driving import ENGINE, Run
-from stream.test_event_engine import disordered, pieces, tables_of
 
 BATCHES = 3
 QUERIES_OF_A_BATCH = 12
-STREAMS_OF_A_TABLE = 12
 FEWEST_TIMEOUTS = 100
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TOLD = (EXPIRED_AT, "reached", STEPS, REACHED_STEPS, MISSING, LAST_STEP_AT)
@@ -58,34 +57,24 @@ def clock_of(moment: Any) -> int:
     return round((moment - EPOCH).total_seconds() * 1_000_000) if isinstance(moment, datetime) else moment
 
 
-def check(rng: Random, trial: Trial, rows: list[Row]) -> int:
-    bound = rng.choice((0, 1, 3, 8))
-    arrived = disordered(rng, rows, bound, tie_break=trial.tie_break)
-    options = StreamOptions(bound * (1_000_000 if trial.timestamps else 1), buckets=rng.choice((1, 2, 3)))
-    run = TimeoutRun({"q": et.query(trial.query)}, events_of(trial, [], lambda table: table), options)
-    for piece in pieces(rng, arrived):
-        run.feed(tables_of(trial, piece))
-    run.advance_clock()
-    expected = Expected(trial, arrived)
-    columns = {"stream": expected.columns.stream, "tie_break": expected.columns.tie_break}
-    outs = timeouts(trial.query, expected.rows, time_scale=expected.columns.time_scale, **columns)
-    wanted = Counter((*out.key, out.match_start, out.reached, clock_of(out.last_step_at)) for out in outs)
-    got = Counter(run.found_rows())
-    assert got == wanted, (trial.text, bound, list((wanted - got).elements())[:5], list((got - wanted).elements())[:5])
-    return len(outs)
+def run_timeouts(case: SequenceCase, rng: Random) -> Counter[tuple[Any, ...]]:
+    run = TimeoutRun({"q": et.query(case.trial.query)}, case.events([]), stream_options(case, rng, "final"))
+    return Counter(fed(run, case).found_rows())
+
+
+def differ(case: SequenceCase, got: Counter[tuple[Any, ...]]) -> str | None:
+    """Compare key, start, reached and the clock of the last step, which is what a bucket puts out."""
+    wanted = Counter((*out.key, out.match_start, out.reached, clock_of(out.last_step_at)) for out in case.expected.timed_out)
+    return difference("time-outs", wanted, got)
+
+
+TIMED = Sequences(make_timeout_trial, streams=12, late=True)
 
 
 @pytest.mark.parametrize("seed", seeds(BATCHES, quick=1))
 def test_time_outs_of_streams_agree_with_the_oracle(seed: int) -> None:
-    rng = Random(seed)
-    done = outs = 0
-    while done < QUERIES_OF_A_BATCH:
-        trial = timed(rng, make_trial(rng))
-        if not trial.countable or (not is_sequence(trial) and rng.random() < 0.8):
-            continue
-        outs += check(rng, trial, make_events(rng, trial, STREAMS_OF_A_TABLE if trial.by_case else 1))
-        done += 1
-    assert outs > FEWEST_TIMEOUTS
+    ways = (Way("streamed", run_timeouts, judge=differ),)
+    assert run_batch(TIMED, seed, ways, queries=QUERIES_OF_A_BATCH).found > FEWEST_TIMEOUTS
 
 
 def test_a_start_times_out_when_the_watermark_has_passed_its_window() -> None:

@@ -12,7 +12,7 @@ from eventide.errors import BindError
 from eventide.pattern.row_patterns import primary_variables
 from eventide.plan.row_patterns.plan import RowPlan
 from eventide.runtime.streams.queries.row_patterns import check_streamable
-from row_differential.patterns import VARIABLES, make_pattern, to_text
+from harness.kinds.row_patterns.patterns import VARIABLES, make_pattern, to_text
 from stream_rows.letters import EPOCH, micros
 from stream_rows.running import plan_of, rows_of_table, stream_of
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -124,16 +123,6 @@ def identities(tables: list[pa.Table]) -> list[tuple[int, int]]:
 def once(tables: list[pa.Table]) -> bool:
     """Return whether no result is there twice."""
     return max(Counter(identities(tables)).values(), default=1) == 1
-
-
-def cuts(rng: Random, rows: int) -> list[int]:
-    """Return the sizes of random batches, empty ones among them."""
-    sizes = []
-    most = rng.choice((1, 3, 10, 40, 200)) if rows < 60 else rng.choice((10, 40, 200))
-    while rows > 0:
-        sizes.append(min(rows, rng.randint(0, most)))
-        rows -= sizes[-1]
-    return sizes
 
 
 def rows_of_table(plan: RowPlan, table: pa.Table) -> pa.Table:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from eventide_reference.sequences.oracle import Match
 
+INTERVAL = ("match_start", "match_end")
+"""Names of every match: the times of its first and last event."""
+
 
 def kept_variables(query: Query) -> frozenset[str]:
     """Return the variables whose bindings tell matches apart in the result.
@@ -38,7 +41,7 @@ def kept_variables(query: Query) -> frozenset[str]:
         names = set(_names(item.expression.tree, query, bound))
         if "*" in names:
             kept |= starred_variables(query.pattern)
-        for name in sorted(names - bound - {"*"}):
+        for name in sorted(names - bound - {"*", *INTERVAL}):
             raise BindError(
                 "UNKNOWN_VARIABLE",
                 f"There is no variable {name}.",
@@ -46,7 +49,7 @@ def kept_variables(query: Query) -> frozenset[str]:
                 span=item.expression.span,
                 hint=did_you_mean(name, sorted(bound)),
             )
-        kept |= names - {"*"}
+        kept |= (names & bound) - {"*"}
     return frozenset(kept)
 
 
@@ -125,7 +128,7 @@ def _row(query: Query, events: list[Row], match: Match, time: str) -> Row:
         if isinstance(tree, exp.Star):
             row |= _everything(query, events, match, time)
         else:
-            row[item.alias or _column_name(tree)] = _item(tree, query, events, match)
+            row[item.alias or _column_name(tree)] = _item(tree, query, events, match, time)
     return row
 
 
@@ -143,10 +146,11 @@ def _events_of(events: list[Row], match: Match, variable: str) -> list[Row]:
     return [events[index] for index in match.bindings[variable]]
 
 
-def _item(tree: exp.Expr, query: Query, events: list[Row], match: Match) -> Any:
+def _item(tree: exp.Expr, query: Query, events: list[Row], match: Match, time: str) -> Any:
     if isinstance(tree, exp.Column) and not tree.table and tree.name in match.bindings:
         return _events_of(events, match, tree.name)
-    key = {name.text: value for name, value in zip(query.partition_by, match.key, strict=True)}
+    of_match = dict(zip(INTERVAL, (events[match.start][time], events[match.end][time]), strict=True))
+    of_match |= {name.text: value for name, value in zip(query.partition_by, match.key, strict=True)}
     support = tuple({index for indices in match.bindings.values() for index in indices})
     # Nothing is in focus, so that aggregates read all events of their variable.
     whole = Evaluation(events, match.bindings, support, {})
@@ -159,7 +163,7 @@ def _item(tree: exp.Expr, query: Query, events: list[Row], match: Match) -> Any:
                 )
             return whole.read(node)
         if not node.table:
-            return key[node.name]
+            return of_match[node.name]
         found = _events_of(events, match, node.table)
         if len(found) > 1:
             raise BindError(

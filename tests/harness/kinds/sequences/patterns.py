@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from differential.conditions import absent_condition, correlated_condition, local_condition, tying_conditions
 from eventide.language.reading.expressions import parse_condition
 from eventide.pattern import (
     Absence,
@@ -21,6 +20,7 @@ from eventide.pattern import (
     Strategy,
     walk,
 )
+from harness.kinds.sequences.conditions import absent_condition, correlated_condition, local_condition, tying_conditions
 
 if TYPE_CHECKING:
     from random import Random

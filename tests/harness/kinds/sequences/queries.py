@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from differential.conditions import absent_condition, correlated_condition, local_condition, opaque_condition
-from differential.patterns import NOISE, TYPES, PatternMaker, bound_variables, several_events
 from eventide.language import parse
 from eventide.language.reading.expressions import parse_condition, parse_expression
 from eventide.pattern import (
@@ -26,6 +24,8 @@ from eventide.pattern import (
     walk,
 )
 from eventide.pattern.sequence_printing import to_ceql
+from harness.kinds.sequences.conditions import absent_condition, correlated_condition, local_condition, opaque_condition
+from harness.kinds.sequences.patterns import NOISE, TYPES, PatternMaker, bound_variables, several_events
 
 if TYPE_CHECKING:
     from random import Random
@@ -46,6 +46,8 @@ class Trial:
     by_case: bool
     countable: bool = True
     """Whether matches can be counted without making their rows; conditions that only rows decide stand against it."""
+    timeouts: bool = False
+    """Whether the events that time out are asked for, not the matches."""
 
     @property
     def text(self) -> str:

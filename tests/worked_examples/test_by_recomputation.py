@@ -9,7 +9,7 @@ import pytest
 import eventide as et
 from eventide.datasets import cards, stocks
 from eventide_reference import find_matches
-from worked_examples.cases import REGION_ATTRIBUTES, REGIONS
+from harness.case_files import CASES, read_file
 
 QUERY_1 = """
     PATTERN SEQ(Stock a, Stock+ b[], Stock c)
@@ -38,13 +38,12 @@ def bound(table, name):
 
 
 def regions_found(more="", window=10):
-    names = REGIONS.split()
-    table = pa.table({"ts": [int(name[1:]) for name in names], "kind": ["E"] * len(names), **REGION_ATTRIBUTES})
+    table = next(case.table for case in read_file(CASES / "sase" / "02_literature.txt") if "Fig. 2.4" in case.name)
     query = f"""
         PATTERN SEQ(E{{3,}} b[], E c)
         WHERE skip_till_any_match(b[], c) {{ [region] AND b.volume < NEXT(b.volume) AND c.pressure <= 1 {more} }}
         WITHIN {window} ms"""
-    return et.query(query).match(et.events(table, time="ts", type="kind", time_unit="ms"), matcher="recompute").num_rows
+    return et.query(query).match(et.events(table, time="time", type="type", time_unit="ms"), matcher="recompute").num_rows
 
 
 def test_figure_2_4_counts_every_rising_run_before_a_fall_in_pressure():

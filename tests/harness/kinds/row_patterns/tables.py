@@ -84,3 +84,19 @@ def interleaved(rng: Random, tables: list[list[Row]]) -> list[Row]:
 def as_table(rows: list[Row]) -> pa.Table:
     """Return rows as an Arrow table."""
     return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def late_rows(rng: Random, tables: int, longest: int, *, days: bool) -> tuple[list[Row], int]:
+    """Return the rows of several tables in the order of arrival, and by how many microseconds they may be late."""
+    slack = rng.choice((0, 0, 1, 2, 4, 8))
+    arrivals: list[tuple[float, int, Row]] = []
+    for case in range(tables):
+        shift = rng.randint(0, 20)
+        previous = 0
+        for row in make_rows(rng, case, longest):
+            seconds = previous if row["ts"] is None else int((row["ts"] - EPOCH).total_seconds()) + shift
+            previous = seconds
+            timed = {**row, "ts": EPOCH + timedelta(seconds=seconds), "day": (EPOCH + timedelta(days=seconds)).date()}
+            arrivals.append((seconds + rng.random() * slack, len(arrivals), timed))
+    ordered = [row for _, _, row in sorted(arrivals, key=lambda item: item[:2])]
+    return ordered, slack * (86_400_000_000 if days else 1_000_000)

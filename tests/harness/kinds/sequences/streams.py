@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from differential.patterns import NOISE, TYPES, sample_types
+from harness.kinds.sequences.patterns import NOISE, TYPES, sample_types
 
 if TYPE_CHECKING:
     from random import Random
@@ -100,3 +100,33 @@ def as_table(rows: list[Row], *, timestamps: bool) -> pa.Table:
 def as_timestamp(time: int | None) -> datetime | None:
     """Return a time as a timestamp."""
     return None if time is None else EPOCH + timedelta(seconds=time)
+
+
+def make_events(
+    rng: Random, pattern: Pattern, streams: int, longest: int, *, tie_break: bool, by_case: bool
+) -> list[Row]:
+    """Return the events of several streams, in random order of arrival."""
+    rows: list[Row] = []
+    for case in range(streams):
+        stream = make_stream(rng, pattern, case, len(rows), longest + (0 if by_case else 2))
+        rng.shuffle(stream)
+        rows += in_time_order(stream, tie_break=tie_break)
+    if by_case and rng.random() < 0.5:
+        # Streams interleaved; inside a stream the order of arrival stays.
+        order = sorted(range(len(rows)), key=lambda index: (rng.random(), index))
+        cases = [rows[index]["case_id"] for index in order]
+        waiting = {case: iter([row for row in rows if row["case_id"] == case]) for case in set(cases)}
+        rows = [next(waiting[case]) for case in cases]
+    return rows
+
+
+def disordered(rng: Random, rows: list[Row], bound: int, *, tie_break: bool) -> list[Row]:
+    """Return rows in an order of arrival in which none is later than the bound."""
+    delayed = [(0 if row["time"] is None else row["time"] + rng.randint(0, bound), rng.random(), row) for row in rows]
+    arrived = [row for _, _, row in sorted(delayed, key=lambda item: item[:2])]
+    # The attributes that windows measure by must not decrease, also not between events of one time that changed places.
+    for case in {row["case_id"] for row in rows}:
+        places = [place for place, row in enumerate(arrived) if row["case_id"] == case]
+        for place, row in zip(places, in_time_order([arrived[place] for place in places], tie_break=tie_break), strict=True):
+            arrived[place] = row
+    return arrived

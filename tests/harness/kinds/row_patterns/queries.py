@@ -11,8 +11,8 @@ from sqlglot import exp
 from eventide.errors import EventideError
 from eventide.language.sql.statement import parse_statement
 from eventide.pattern.row_patterns import Permutation, Repetition, RowPattern, RowQuery, primary_variables, walk_rows
-from row_differential.expressions import ExpressionMaker
-from row_differential.patterns import make_pattern, simpler_patterns, to_text
+from harness.kinds.row_patterns.expressions import ExpressionMaker
+from harness.kinds.row_patterns.patterns import make_pattern, simpler_patterns, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,6 +131,30 @@ def make_trial(rng: Random, *, zero_division: bool = True) -> Trial:
         subsets,
         _definitions(rng, variables, names, zero_division=zero_division),
     )
+
+
+STREAM_ORDERS = (
+    ("ts",),
+    ("ts",),
+    ("ts", "id"),
+    ("ts", "id DESC"),
+    ("ts NULLS LAST", "u DESC"),
+    ("ts", "s", "w DESC NULLS FIRST"),
+    ("ts", "w", "ok DESC"),
+    ("ts", "g DESC NULLS LAST", "d"),
+    ("ts", "k", "t NULLS LAST"),
+    ("day", "id"),
+    ("day", "ts DESC"),
+)
+
+
+def make_stream_trial(rng: Random) -> Trial:
+    """Return a random clause over rows in the order of time."""
+    trial = make_trial(rng)
+    order = rng.choice(STREAM_ORDERS)
+    unit = "DAY" if order[0] == "day" else "SECOND"
+    within = rng.choice((f"INTERVAL '3' {unit}", f"{rng.randint(0, 6)} {unit}S", f"1 {unit}")) if rng.random() < 0.5 else ""
+    return replace(trial, order_by=order, within=within)
 
 
 def _subsets(rng: Random, variables: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
