@@ -17,7 +17,7 @@ from eventide.plan.sequences.conditions import ConditionCompiler
 from eventide.plan.sequences.predicates import assign_predicates, with_bits
 from eventide.plan.sequences.structure import loops_freely, uses_strategy
 from eventide.plan.sequences.windows import reads_clock
-from eventide.plan.totals.results import Drawn, bind_results, binder_of
+from eventide.plan.totals.results import MatchSample, bind_results, binder_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from eventide.plan.schema import StreamSchema
     from eventide.plan.sequences.binding import BoundPattern
     from eventide.plan.sequences.bound_query import BoundQuery
-    from eventide.plan.sequences.conditions import Compiled
+    from eventide.plan.sequences.conditions import CompiledCondition
     from eventide.plan.sequences.output import OutputBinder, OutputPlan
     from eventide.plan.sequences.predicates import Predicate
     from eventide.plan.sequences.structure import Node
@@ -65,9 +65,9 @@ class CompiledQuery:
     predicates: tuple[Predicate, ...]
     values: tuple[ValueColumn, ...]
     strings: tuple[str, ...]
-    conditions: tuple[Compiled, ...]
+    conditions: tuple[CompiledCondition, ...]
     refined: tuple[str, ...]
-    absence_conditions: tuple[tuple[Compiled, ...], ...]
+    absence_conditions: tuple[tuple[CompiledCondition, ...], ...]
     checked_absences: tuple[int, ...]
     constants: tuple[int, ...]
     variables: tuple[str, ...]
@@ -157,7 +157,7 @@ def compile_query(bound: BoundQuery) -> CompiledQuery:
         drops_irrelevant=not strict and (window is None or window.unit is not WindowUnit.EVENTS),
         interleaved=query.consumption is Consumption.ANY,
         explosive=loops_freely(root),
-        most_rows=results.size if isinstance(results, Drawn) else query.limit,
+        most_rows=results.size if isinstance(results, MatchSample) else query.limit,
         forgets=forgotten(pattern, output),
     )
 
@@ -169,8 +169,8 @@ def forgotten(pattern: BoundPattern, output: OutputPlan) -> frozenset[int]:
 
 def _compile_conditions(
     query: Query, bound: BoundPattern, compiler: ConditionCompiler, output: OutputBinder
-) -> tuple[tuple[Compiled, ...], tuple[str, ...]]:
-    compiled: list[Compiled] = []
+) -> tuple[tuple[CompiledCondition, ...], tuple[str, ...]]:
+    compiled: list[CompiledCondition] = []
     refined: list[str] = []
     for condition in bound.conditions:
         try:
@@ -210,7 +210,7 @@ def _checked_absences(bound: BoundPattern) -> tuple[int, ...]:
 
 def _compile_absences(
     bound: BoundPattern, checked: tuple[int, ...], compiler: ConditionCompiler, text: str | None
-) -> tuple[tuple[Compiled, ...], ...]:
+) -> tuple[tuple[CompiledCondition, ...], ...]:
     groups = []
     bound_names = {variable for occurrence in bound.occurrences for variable in occurrence.variables}
     for index in checked:

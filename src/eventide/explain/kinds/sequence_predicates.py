@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from eventide.explain.rendering.model import Row
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.conditions import Compiled
+    from eventide.plan.sequences.conditions import CompiledCondition
     from eventide.plan.sequences.structure import Occurrence
 
 
@@ -62,7 +62,7 @@ def _user(member: Occurrence | BoundAbsence) -> str:
     return " ".join(named or [variable for variable in member.variables if shown_variable(variable)])
 
 
-def _variables(condition: Compiled) -> Iterator[str]:
+def _variables(condition: CompiledCondition) -> Iterator[str]:
     # A nested FILTER gives its variables a suffix of their own: b@0 is b inside that FILTER.
     return (name.partition("@")[0] for name in (*condition.slots, *(variable for variable, _ in condition.sets)))
 

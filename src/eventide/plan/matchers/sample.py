@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from eventide.match.protocol import EventBatch
     from eventide.plan.compiled import CompiledQuery
-    from eventide.plan.sequences.conditions import Compiled
+    from eventide.plan.sequences.conditions import CompiledCondition
 
     Integers = npt.NDArray[np.int64]
 
@@ -100,7 +100,7 @@ class _Side:
     widened: bool
 
 
-def _compared(condition: Compiled) -> tuple[Op, _Side, _Side] | None:
+def _compared(condition: CompiledCondition) -> tuple[Op, _Side, _Side] | None:
     """Return the two sides of a condition that compares two events, or None."""
     *loads, (op, *_) = condition.code
     sides: list[_Side] = []

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eventide.plan.compiled import CompiledQuery
-    from eventide.plan.sequences.conditions import Compiled
+    from eventide.plan.sequences.conditions import CompiledCondition
 
 MOST_STEPS = 60
 INDEX = "index"
@@ -77,13 +77,13 @@ class PlacedConditions:
         self.steps = [self._steps_read(condition) for condition in plan.conditions]
         """[condition]: the steps whose events it compares."""
 
-    def _steps_read(self, condition: Compiled) -> frozenset[int]:
+    def _steps_read(self, condition: CompiledCondition) -> frozenset[int]:
         return frozenset(step for variable in condition.slots for step in self._steps_of(variable))
 
     def _steps_of(self, variable: str) -> list[int]:
         return self._steps.get(variable, [])
 
-    def _place(self, number: int, condition: Compiled) -> str | None:
+    def _place(self, number: int, condition: CompiledCondition) -> str | None:
         asked = condition.slots if condition.scope is None else (*condition.slots, condition.scope)
         if not all(self._steps_of(variable) for variable in asked):
             return None
@@ -93,7 +93,7 @@ class PlacedConditions:
             return RESIDUAL
         return kind
 
-    def _compared(self, condition: Compiled) -> str | None:
+    def _compared(self, condition: CompiledCondition) -> str | None:
         """Put a plain comparison of two events where it belongs; returns None when it is none."""
         *operands, compared = condition.code
         compare = _COMPARES.get(Op(compared[0]))
@@ -137,7 +137,7 @@ class PlacedConditions:
         self.chains.append(ChainRelation(step, values[earlier], ordered, values[1 - earlier], from_first))
         return FIRST_OR_LAST if from_first else CHAIN
 
-    def _operands(self, condition: Compiled, code: Sequence[tuple[int, int, int, int]]) -> list[_Operand] | None:
+    def _operands(self, condition: CompiledCondition, code: Sequence[tuple[int, int, int, int]]) -> list[_Operand] | None:
         operands: list[_Operand] = []
         for op, a, b, c in code:
             if op == Op.TO_F and operands and not operands[-1].widened:
@@ -150,7 +150,7 @@ class PlacedConditions:
                 return None
         return operands if len(operands) == 2 else None
 
-    def _residual(self, number: int, condition: Compiled) -> Residual:
+    def _residual(self, number: int, condition: CompiledCondition) -> Residual:
         read = {*condition.slots, *(variable for variable, _ in condition.sets)}
         steps = sorted({step for variable in read for step in self._steps_of(variable)})
         if not steps:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledCondition:
     """A condition as a program. `sets` are the variables it reads as sets (other than so far), with the function."""
 
     code: tuple[tuple[int, int, int, int], ...]
@@ -57,7 +57,7 @@ class ConditionCompiler:
 
     def compile(
         self, tree: exp.Expression, *, scope: str | None, source: str, outside: tuple[str, ...] = ()
-    ) -> Compiled:
+    ) -> CompiledCondition:
         """Compile one condition; `outside` names the negated variable when it is a condition of a NOT."""
         if self.schema is not None:
             require_boolean(tree, check_kinds(tree, self.schema, self.text), self.text)
@@ -172,14 +172,14 @@ class _Emitter(OperatorEmitter):
                 hint="Split it into several conditions joined by AND.",
             )
 
-    def run(self) -> Compiled:
+    def run(self) -> CompiledCondition:
         self._emit(self.tree)
         for slot in self.slots:
             if slot != self.outside:
                 self.compiler.variable(slot)
         if self.scope is not None:
             self.compiler.variable(self.scope)
-        return Compiled(
+        return CompiledCondition(
             tuple(self.code),
             tuple(self.slots),
             tuple(variable in self.next_of | self.prev_of for variable in self.slots),

@@ -11,15 +11,15 @@ import numpy.typing as npt
 from eventide.match.dag.enumeration import Absences
 from eventide.match.programs.operators import Op
 from eventide.match.programs.programs import MAX_SLOTS, SIMPLY, Programs
-from eventide.plan.expressions.comparisons import Agreements, is_equality, simple_comparison
 from eventide.plan.expressions.references import ALL_EVENTS
+from eventide.plan.sequences.comparisons import Agreements, is_equality, simple_comparison
 from eventide.plan.sequences.structure import always_bound, followers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eventide.plan.sequences.automaton import Automaton
-    from eventide.plan.sequences.conditions import Compiled
+    from eventide.plan.sequences.conditions import CompiledCondition
     from eventide.plan.sequences.structure import Node
 
 
@@ -33,8 +33,8 @@ class Labelling:
     automaton: Automaton
     root: Node
     variables: dict[str, int]
-    conditions: Sequence[Compiled]
-    absence_conditions: Sequence[Sequence[Compiled]]
+    conditions: Sequence[CompiledCondition]
+    absence_conditions: Sequence[Sequence[CompiledCondition]]
     leading: tuple[int, ...]
     trailing: tuple[int, ...]
     constants: Sequence[int]
@@ -122,7 +122,7 @@ class Labelling:
             [frozenset(after.get(_written(label.variables), empty)) for label in labels],
         )
 
-    def _agreements(self) -> list[Compiled]:
+    def _agreements(self) -> list[CompiledCondition]:
         """Return the equalities between variables that every match binds."""
         bound = always_bound(self.root, self.automaton.occurrence_labels)
         return [condition for condition in self.conditions if is_equality(condition) and bound.issuperset(condition.slots)]
@@ -189,14 +189,14 @@ class Labelling:
             agree_float=np.array(agreements.floats, np.uint8),
         )
 
-    def _slots(self, programs: Sequence[Compiled]) -> npt.NDArray[np.int32]:
+    def _slots(self, programs: Sequence[CompiledCondition]) -> npt.NDArray[np.int32]:
         slots = np.full((len(programs), MAX_SLOTS), -1, np.int32)
         for number, program in enumerate(programs):
             for slot, variable in enumerate(program.slots):
                 slots[number, slot] = 0 if variable == program.outside else self.variables[variable]
         return slots
 
-    def _decided(self, condition: Compiled, open_side: frozenset[str]) -> bool:
+    def _decided(self, condition: CompiledCondition, open_side: frozenset[str]) -> bool:
         """Return whether an event with this label decides a condition that reads sets."""
         if not self.forward:
             # Growing backwards, sets and instances are known when none of their variables can take an earlier event.
@@ -204,7 +204,7 @@ class Labelling:
             return not read & open_side
         return not any(variable in open_side for variable, kind in condition.sets if kind != "first")
 
-    def _joining(self, condition: Compiled) -> Compiled:
+    def _joining(self, condition: CompiledCondition) -> CompiledCondition:
         """Return the version that is run when events join: growing forwards, FIRST without an event is not judged yet."""
         if not self.forward:
             return condition

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eventide.plan.compiled import CompiledQuery
-    from eventide.plan.totals.neighbours import Judged
+    from eventide.plan.totals.neighbours import JudgedCondition
 
 
 class Growth(Enum):
@@ -29,7 +29,7 @@ class TotalsMethod:
 
     growth: Growth
     reason: str
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[JudgedCondition, ...] = ()
 
 
 def choose_method(

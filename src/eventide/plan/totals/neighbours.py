@@ -18,7 +18,7 @@ from eventide.plan.sequences.steps import StepMachine
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from eventide.plan.sequences.conditions import Compiled
+    from eventide.plan.sequences.conditions import CompiledCondition
     from eventide.plan.sequences.steps import Configuration
     from eventide.plan.sequences.structure import Node
 
@@ -42,7 +42,7 @@ class Near(Enum):
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedCondition:
     """How a condition is judged; `first` and `last` are the variables of the earlier and the later event."""
 
     near: Near
@@ -147,7 +147,7 @@ class Succession:
         return any({one, other} <= place[1] for place in self.places)
 
 
-def judge_near(condition: Compiled, succession: Succession) -> Judged | None:
+def judge_near(condition: CompiledCondition, succession: Succession) -> JudgedCondition | None:
     """Return how a condition is judged on two events, or None when it needs more."""
     kinds = {kind for _, kind in condition.sets}
     read = {variable for variable, _ in condition.sets}
@@ -161,29 +161,29 @@ def judge_near(condition: Compiled, succession: Succession) -> Judged | None:
     return None
 
 
-def _of_one(condition: Compiled, succession: Succession) -> Judged | None:
+def _of_one(condition: CompiledCondition, succession: Succession) -> JudgedCondition | None:
     variable = condition.slots[0]
     sets = {op for op, _, _, _ in condition.code if op >= Op.COUNT}
     next_only = condition.paired[0] and not condition.so_far
     # LAST so far is the event before, as PREV is.
     last_only = condition.so_far and not condition.paired[0] and sets == {int(Op.LAST)}
     if (next_only or last_only) and succession.ends_at_once(variable, variable):
-        return Judged(Near.BETWEEN, variable, variable)
+        return JudgedCondition(Near.BETWEEN, variable, variable)
     return None
 
 
-def _of_two(one: str, other: str, succession: Succession) -> Judged | None:
+def _of_two(one: str, other: str, succession: Succession) -> JudgedCondition | None:
     if succession.adjacent(one, other) and succession.adjacent(other, one):
-        return Judged(Near.BETWEEN, one, other)
+        return JudgedCondition(Near.BETWEEN, one, other)
     if succession.together(one, other):
         return None
     for first, last in ((one, other), (other, one)):
         if succession.opens(first):
-            return Judged(Near.START, first, last)
+            return JudgedCondition(Near.START, first, last)
     return None
 
 
-def _of_edge(slot: str, variable: str, kinds: Iterable[str], succession: Succession) -> Judged | None:
+def _of_edge(slot: str, variable: str, kinds: Iterable[str], succession: Succession) -> JudgedCondition | None:
     """Judge `slot` against the FIRST or LAST event of another variable."""
     if succession.together(slot, variable):
         return None
@@ -191,7 +191,7 @@ def _of_edge(slot: str, variable: str, kinds: Iterable[str], succession: Success
     slot_earlier = any(variable in succession.later(place) for place in succession.with_variable(slot))
     single = succession.single(variable)
     if not slot_earlier and (single or set(kinds) == {"last"}) and succession.ends_at_once(variable, slot):
-        return Judged(Near.BEFORE, variable, slot)
+        return JudgedCondition(Near.BEFORE, variable, slot)
     if not slot_later and (single or set(kinds) == {"first"}) and succession.begins_at_once(slot, variable):
-        return Judged(Near.AFTER, slot, variable)
+        return JudgedCondition(Near.AFTER, slot, variable)
     return None

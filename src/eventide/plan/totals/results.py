@@ -79,14 +79,14 @@ class Best:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class MatchSample:
     """SAMPLE: so many matches; without a seed each run draws others."""
 
     size: int
     seed: int | None
 
 
-Results = Groups | Best | Drawn
+Results = Groups | Best | MatchSample
 
 
 def binder_of(query: Query) -> type[OutputBinder]:
@@ -129,7 +129,7 @@ def bind_results(query: Query, binder: OutputBinder) -> tuple[OutputPlan, Result
         assert query.limit is not None
         results = Best(_ScoreBinder(query, binder).terms(), query.order_by.descending, query.limit)
     elif query.sample is not None:
-        results = Drawn(query.sample.size, query.sample.seed)
+        results = MatchSample(query.sample.size, query.sample.seed)
     return binder.output(), results
 
 

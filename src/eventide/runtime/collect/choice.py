@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eventide.plan.row_patterns.plan import RowPlan
-from eventide.plan.totals.results import Best, Drawn, Groups
+from eventide.plan.totals.results import Best, Groups, MatchSample
 from eventide.runtime.collect.best import BestRows
 from eventide.runtime.collect.groups import GroupRows
 from eventide.runtime.collect.matches import MatchRows
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from eventide.plan.plan import Plan
     from eventide.runtime.stage.parts import TableCollector
 
-_OF_RESULTS: dict[type, type[TableCollector]] = {Groups: GroupRows, Best: BestRows, Drawn: SampleRows, type(None): MatchRows}
+_OF_RESULTS: dict[type, type[TableCollector]] = {
+    Groups: GroupRows,
+    Best: BestRows,
+    MatchSample: SampleRows,
+    type(None): MatchRows,
+}
 
 
 def collector_of(plan: Plan | RowPlan) -> type[TableCollector]:

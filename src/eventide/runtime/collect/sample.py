@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eventide.match.totals.paths import Numbered
-from eventide.plan.totals.results import Drawn
+from eventide.plan.totals.results import MatchSample
 from eventide.runtime.collect.matches import stage_schema
 from eventide.runtime.collect.ranking import RankedRows, kept_events
 from eventide.runtime.stage.parts import Detail, TableCollector
@@ -38,7 +38,7 @@ _LARGEST_SEED = 1 << 62
 
 def with_seed(plan: Plan) -> Plan:
     """Return the plan with a seed for all its tasks, where the query has none."""
-    if isinstance(plan.results, Drawn) and plan.results.seed is None:
+    if isinstance(plan.results, MatchSample) and plan.results.seed is None:
         return replace(plan, results=replace(plan.results, seed=SystemRandom().randrange(_LARGEST_SEED)))
     return plan
 
@@ -50,7 +50,7 @@ class SampleRows(TableCollector):
     schema = staticmethod(stage_schema)
 
     def __init__(self, plan: Plan, layout: Layout, labelling: Labelling, prepared: pa.Schema) -> None:  # noqa: ARG002
-        assert isinstance(plan.results, Drawn)
+        assert isinstance(plan.results, MatchSample)
         self._seed = plan.results.seed
         self._keys = layout.keys
         self._shown = ShownKeys(plan, layout)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
     from eventide.plan.totals.methods import TotalsMethod
-    from eventide.plan.totals.neighbours import Judged
+    from eventide.plan.totals.neighbours import JudgedCondition
 
     Integers = npt.NDArray[np.int64]
 
@@ -135,7 +135,7 @@ def judging_of(method: TotalsMethod, labelling: Labelling) -> Judging:
     return Judging(*_listed(groups), pair, start, end, places)
 
 
-def _at_pair(judged: Judged, earlier: frozenset[str], later: frozenset[str]) -> bool:
+def _at_pair(judged: JudgedCondition, earlier: frozenset[str], later: frozenset[str]) -> bool:
     match judged.near:
         case Near.BETWEEN:
             # One event may take both variables and be an instance by itself.

@@ -10,12 +10,12 @@ from eventide.match.programs.operators import Op
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eventide.plan.sequences.conditions import Compiled
+    from eventide.plan.sequences.conditions import CompiledCondition
 
 LOADS = (Op.LOAD_I, Op.LOAD_F)
 
 
-def simple_comparison(condition: Compiled) -> tuple[int, int, int, int, int]:
+def simple_comparison(condition: CompiledCondition) -> tuple[int, int, int, int, int]:
     """Return (op, left slot, left column, right column, paired) of a comparison of two values, op -1 for other conditions."""
     other = (-1, 0, 0, 0, 0)
     if len(condition.code) != 3 or condition.scope is not None or condition.outside is not None:
@@ -30,7 +30,7 @@ def simple_comparison(condition: Compiled) -> tuple[int, int, int, int, int]:
     return other
 
 
-def is_equality(condition: Compiled) -> bool:
+def is_equality(condition: CompiledCondition) -> bool:
     """Return whether the condition says that a value of one variable's events equals one of another's."""
     op, _, _, _, paired = simple_comparison(condition)
     return op in (Op.EQ_I, Op.EQ_F) and not paired
@@ -43,7 +43,7 @@ class Agreements:
     The equalities must be between variables that every match binds: then all events of both sides are equal, not just pairs.
     """
 
-    conditions: list[Compiled]
+    conditions: list[CompiledCondition]
     groups: list[set[tuple[str, int]]] = field(default_factory=list)
     floats: list[int] = field(default_factory=list)
 
