@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from eventide.match.programs.agreement import bit_of
+from eventide.match.dag.agreement import bit_of
 from eventide_reference import find_matches
 from match.building import Run, matches_of, plan_of, prepare, stream
 

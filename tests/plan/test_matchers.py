@@ -11,12 +11,12 @@ from eventide.match.dag.matcher import DagMatcher
 from eventide.match.protocol import EventBatch
 from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.runs.matcher import RunsMatcher
+from eventide.plan.expressions.schema import Kind, StreamSchema
+from eventide.plan.matchers.planning import make_plan
 from eventide.plan.matchers.protocol import DAG, DISORDER, RECOMPUTE, RUNS, Takes
 from eventide.plan.matchers.registry import MATCHERS, enumerated_plan, make_matcher, plan_with_sample, wants_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.plan import Plan
-from eventide.plan.planning import make_plan
-from eventide.plan.schema import Kind, StreamSchema
 from eventide.runtime.stage.limits import StageLimits
 
 SCHEMA = StreamSchema({"ts": Kind.INTEGER, "kind": Kind.STRING, "x": Kind.FLOAT, "y": Kind.FLOAT}, time="ts", type="kind")

@@ -13,8 +13,8 @@ import pyarrow as pa
 from eventide import pipeline
 from eventide.errors import EventideWarning
 from eventide.language.sql.statement import parse_statement
+from eventide.plan.expressions.schema import CLOCK_COLUMN
 from eventide.plan.row_patterns.plan import RowPlan
-from eventide.plan.schema import CLOCK_COLUMN
 from eventide.runtime.inputs import RowInput
 from eventide.runtime.options import RunOptions
 from eventide.runtime.prepare.row_patterns import RowPreparation

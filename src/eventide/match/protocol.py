@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from eventide.match.budget import Budget
-from eventide.match.dag.selection import Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 
 Batch_contra = TypeVar("Batch_contra", contravariant=True)
 Found_co = TypeVar("Found_co", covariant=True)
+
+
+class Keep(IntEnum):
+    """What is kept of the matches that end at the same event."""
+
+    ALL = 0
+    ANY = 1
+    NEXT = 2
+    LAST = 3
+    MAX = 4
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
 from eventide.match.dag.kernel import CONSUME_ALL, CONSUME_NONE, CONSUME_SLOT
-from eventide.match.dag.selection import Keep
+from eventide.match.protocol import Keep
 from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
 from eventide.plan.expressions.evaluable import check_evaluable
 from eventide.plan.expressions.operators import OpaqueCondition
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from eventide.pattern import Query
     from eventide.plan.expressions.operators import ValueColumn
-    from eventide.plan.schema import StreamSchema
+    from eventide.plan.expressions.schema import StreamSchema
     from eventide.plan.sequences.binding import BoundPattern
     from eventide.plan.sequences.bound_query import BoundQuery
     from eventide.plan.sequences.conditions import CompiledCondition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from eventide.match.dag.selection import Keep
+from eventide.match.protocol import Keep
 from eventide.pattern import Selector
 from eventide.plan.compiled import CompiledQuery, forgotten
 from eventide.plan.expressions.references import ALL_EVENTS

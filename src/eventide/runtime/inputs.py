@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from eventide.pattern import Query
-    from eventide.plan.schema import Kind, StreamSchema
+    from eventide.plan.expressions.schema import Kind, StreamSchema
     from eventide.runtime.relational.adapter import Adapter, Relation
 
 

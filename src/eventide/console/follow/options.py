@@ -14,7 +14,7 @@ from eventide.console.inputs import UsageMistakeError
 from eventide.errors import ParseError
 from eventide.language.parts.windows import parse_window
 from eventide.pattern import WindowUnit
-from eventide.plan.schema import TIME_UNITS
+from eventide.plan.expressions.schema import TIME_UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,10 +11,10 @@ import numpy as np
 
 from eventide.compilation import inner_kernel, kernel
 from eventide.match.budget import SPENT
+from eventide.match.dag.agreement import ANY_VALUE, agreed_value, bit_of
 from eventide.match.dag.enumeration import FINISHED, FULL, GROW
 from eventide.match.dag.nodes import BOTTOM, UNION
 from eventide.match.dag.slicing import counted_paths, push_slice, rounding
-from eventide.match.programs.agreement import ANY_VALUE, agreed_value, bit_of
 from eventide.match.programs.programs import SIMPLY, all_hold, closes, compares, joins, new_scratch
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.budget import SPENT
+from eventide.match.dag.agreement import ANY_VALUE, possible_values
 from eventide.match.dag.checking import enumerate_checked
 from eventide.match.dag.enumeration import (
     COUNT_LIMIT,
@@ -25,9 +26,9 @@ from eventide.match.dag.enumeration import (
 )
 from eventide.match.dag.kernel import ACCEPTED, OPEN_ACCEPT, TOP
 from eventide.match.dag.preferred import enumerate_preferred
-from eventide.match.dag.selection import Keep, drop_duplicates, select
+from eventide.match.dag.selection import drop_duplicates, select
 from eventide.match.dag.slicing import NEVER_COUNTED, counted_values
-from eventide.match.programs.agreement import ANY_VALUE, possible_values
+from eventide.match.protocol import Keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 import numpy as np
 
 from eventide.compilation import inner_kernel, kernel
-
-
-class Keep(IntEnum):
-    """What is kept of the matches that end at the same event."""
-
-    ALL = 0
-    ANY = 1
-    NEXT = 2
-    LAST = 3
-    MAX = 4
+from eventide.match.protocol import Keep
 
 
 @inner_kernel

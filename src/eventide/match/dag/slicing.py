@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import copy_start, inner_kernel
+from eventide.match.dag.agreement import ANY_VALUE
 from eventide.match.dag.nodes import BOTTOM, UNION
-from eventide.match.programs.agreement import ANY_VALUE
 
 MOST_STRETCHES = 16
 SMALLEST_STRETCH = 1024

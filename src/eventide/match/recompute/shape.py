@@ -13,9 +13,6 @@ from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATE
 
 UNBOUNDED = 1 << 30
 
-OWN, OTHER, OPERATOR, DIMENSION = 0, 1, 2, 3
-"""The places of `Shape.terms`."""
-
 
 class Part(IntEnum):
     """Which events of a step a relation is about. For a step of one event all three are that event."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.recompute.window_events import find_begins
+from eventide.match.windows import find_begins
 
 if TYPE_CHECKING:
     from eventide.match.held_events import HeldEvents

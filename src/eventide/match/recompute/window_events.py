@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import kernel
-
-if TYPE_CHECKING:
-    from eventide.match.protocol import EventBatch
 
 
 class Window(NamedTuple):
@@ -36,35 +33,6 @@ class Window(NamedTuple):
     """[column, word]: which candidates have a value that is not null, as bits."""
     forbidden: npt.NDArray[np.int32]
     """[step, place]: the last place before that an event forbidden in the gap before the step holds, or -1."""
-
-
-def largest_window(batch: EventBatch) -> int:
-    """Return how many events the largest window of a batch holds, those of earlier batches left out.
-
-    >>> from eventide.match.protocol import EventBatch
-    >>> clock = np.array([0, 1, 2, 9])
-    >>> largest_window(EventBatch(np.ones(4, np.int64), clock, clock - 3))
-    3
-    """
-    key = np.zeros(len(batch), np.int64) if batch.key is None else batch.key.astype(np.int64)
-    if batch.restart is not None:
-        key = key + np.cumsum(batch.restart)
-    order = np.argsort(key, kind="stable")
-    begin = np.empty(len(order), np.int32)
-    find_begins(key[order], batch.clock[order], batch.window_start[order], begin)
-    return int((np.arange(1, len(order) + 1) - begin).max(initial=0))
-
-
-@kernel
-def find_begins(key, clock, low, begin):
-    """Find where the window of each place begins; clocks and lows of a key never decrease."""
-    start = 0
-    for place in range(key.shape[0]):
-        if place == 0 or key[place] != key[place - 1]:
-            start = place
-        while start <= place and clock[start] < low[place]:
-            start += 1
-        begin[place] = start
 
 
 @kernel

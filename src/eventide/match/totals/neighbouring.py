@@ -18,9 +18,9 @@ import numpy.typing as npt
 from eventide.compilation import inner_kernel, kernel
 from eventide.match.budget import Account, Budget, Resource, Spent
 from eventide.match.programs.programs import Programs, every_instance_holds, new_scratch
-from eventide.match.recompute.window_events import find_begins
 from eventide.match.totals.semiring import add, add_extended, clear, is_empty, make_one
 from eventide.match.totals.sliding import NO_WINDOW
+from eventide.match.windows import find_begins
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,12 +8,12 @@ from sqlglot import exp
 
 from eventide.errors import BindError, did_you_mean
 from eventide.plan.expressions.references import span_of
-from eventide.plan.schema import Kind
+from eventide.plan.expressions.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.plan.schema import StreamSchema
+    from eventide.plan.expressions.schema import StreamSchema
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)

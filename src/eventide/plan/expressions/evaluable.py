@@ -13,7 +13,7 @@ from eventide.plan.expressions.references import function_kind, span_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from eventide.plan.schema import Kind, KindsOf, StreamSchema
+    from eventide.plan.expressions.schema import Kind, KindsOf, StreamSchema
 
 # What the planner checks itself; anything else is a matter of the engine's functions and types.
 _PLAIN = (
@@ -62,7 +62,7 @@ def probe(tree: exp.Expression, schema: StreamSchema) -> exp.Expression:
     """Return an expression over one event with the types of the given one: what reads several events reads one instead.
 
     >>> from sqlglot import parse_one
-    >>> from eventide.plan.schema import Kind, StreamSchema
+    >>> from eventide.plan.expressions.schema import Kind, StreamSchema
     >>> probe(parse_one("ROUND(AVG(b.x)) + a.x"), StreamSchema({"x": Kind.INTEGER}, time="x")).sql()
     'ROUND(CAST("x" AS DOUBLE)) + "x"'
     """

@@ -13,7 +13,7 @@ from sqlglot import exp
 from eventide.errors import BindError
 from eventide.match.programs.operators import STACK, Op
 from eventide.plan.expressions.references import span_of
-from eventide.plan.schema import Kind
+from eventide.plan.expressions.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

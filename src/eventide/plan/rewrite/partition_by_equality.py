@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from eventide.pattern import Selector, Strategy
-from eventide.plan.schema import Kind
+from eventide.plan.expressions.schema import Kind
 from eventide.plan.sequences.structure import (
     Alternatives,
     Chain,
@@ -30,7 +30,7 @@ from eventide.plan.sequences.structure import (
 
 if TYPE_CHECKING:
     from eventide.pattern import Query
-    from eventide.plan.schema import StreamSchema
+    from eventide.plan.expressions.schema import StreamSchema
     from eventide.plan.sequences.binding import BoundPattern
     from eventide.plan.sequences.bound_query import BoundQuery
     from eventide.plan.sequences.structure import BoundAbsence

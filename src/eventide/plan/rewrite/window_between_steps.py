@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from eventide.pattern.sequence_printing import window_to_ceql
 from eventide.plan.expressions.references import references
-from eventide.plan.schema import CLOCK_COLUMN
+from eventide.plan.expressions.schema import CLOCK_COLUMN
 from eventide.plan.sequences.binding import Correlated
 from eventide.plan.sequences.windows import STEPS, bind_step_window, most_events
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
 from eventide.pattern.row_patterns import Exclusion, RowsPerMatch, primary_variables, walk_rows
+from eventide.plan.expressions.schema import Kind, StreamSchema
 from eventide.plan.row_patterns.automaton import RowAutomaton, build
 from eventide.plan.row_patterns.conditions import DefinitionBinder, Definitions
 from eventide.plan.row_patterns.output import RowOutput, bind_output
 from eventide.plan.row_patterns.readings import Names
-from eventide.plan.schema import Kind, StreamSchema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eventide.pattern.row_patterns import RowQuery
     from eventide.pattern.sequences import Name
-    from eventide.plan.schema import KindsOf
+    from eventide.plan.expressions.schema import KindsOf
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,15 +17,15 @@ from eventide.plan.expressions.columns import check_kinds, require_boolean
 from eventide.plan.expressions.evaluable import kinds_at
 from eventide.plan.expressions.operators import ENCODINGS, ConstantPool, Encoding, OpaqueCondition, OperatorEmitter, ValueColumn
 from eventide.plan.expressions.references import span_of
+from eventide.plan.expressions.schema import Kind
 from eventide.plan.row_patterns.readings import Cell, Classifier, MatchNumber, Navigation, Reader, Total, mark_number
-from eventide.plan.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from eventide.pattern.row_patterns import Definition
+    from eventide.plan.expressions.schema import KindsOf
     from eventide.plan.row_patterns.readings import Names, ReadExpression, Reading
-    from eventide.plan.schema import KindsOf
 
 MOST_BITS = 62
 _T = TypeVar("_T")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eventide.pattern.row_patterns import Measure, RowQuery
+    from eventide.plan.expressions.schema import KindsOf
     from eventide.plan.row_patterns.readings import Names, Reading
-    from eventide.plan.schema import KindsOf
 
 MATCHED = "matched"
 """The field that tells rows of matches from unmatched ones."""

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from eventide.match.row_pattern.tables import RowTables
     from eventide.pattern.row_patterns import RowQuery
     from eventide.plan.expressions.operators import ValueColumn
+    from eventide.plan.expressions.schema import Kind, KindsOf
     from eventide.plan.row_patterns.automaton import RowAutomaton
     from eventide.plan.row_patterns.binding import BoundRowPattern
     from eventide.plan.row_patterns.conditions import BoundDefinition, RowCondition
     from eventide.plan.row_patterns.output import RowOutput
-    from eventide.plan.schema import Kind, KindsOf
 
 _SKIPS = {
     SkipTo.PAST_LAST_ROW: SKIP_PAST_LAST,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eventide.errors import Span
-    from eventide.plan.schema import StreamSchema
+    from eventide.plan.expressions.schema import StreamSchema
 
 MARK = "__et_r"
 NAVIGATIONS = ("FIRST", "LAST", "PREV", "NEXT")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
-from eventide.plan.schema import Kind, StreamSchema
+from eventide.plan.expressions.schema import Kind, StreamSchema
 from eventide.plan.sequences.binding import bind_pattern
 from eventide.plan.sequences.predicates import check_untyped_streams
 from eventide.plan.sequences.windows import bind_window, implied_window
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eventide.pattern import Query
-    from eventide.plan.schema import KindsOf
+    from eventide.plan.expressions.schema import KindsOf
     from eventide.plan.sequences.binding import BoundPattern
     from eventide.plan.sequences.windows import BoundWindow
 

@@ -20,13 +20,13 @@ from eventide.plan.expressions.references import (
     single_event_parts,
     span_of,
 )
-from eventide.plan.schema import CLOCK_COLUMN, Kind
+from eventide.plan.expressions.schema import CLOCK_COLUMN, Kind
 
 if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from eventide.plan.schema import KindsOf, StreamSchema
+    from eventide.plan.expressions.schema import KindsOf, StreamSchema
 
 
 @dataclass(frozen=True)

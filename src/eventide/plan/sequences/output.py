@@ -11,12 +11,12 @@ from sqlglot import exp
 from eventide.errors import BindError, did_you_mean
 from eventide.plan.expressions.columns import check_kinds, single_event
 from eventide.plan.expressions.references import ALL_EVENTS, Reference, function_kind, only_bare, references, span_of
-from eventide.plan.schema import Kind
+from eventide.plan.expressions.schema import Kind
 from eventide.plan.sequences.structure import followers, repeatable
 
 if TYPE_CHECKING:
     from eventide.pattern import OutputItem, Query
-    from eventide.plan.schema import StreamSchema
+    from eventide.plan.expressions.schema import StreamSchema
     from eventide.plan.sequences.binding import BoundPattern
 
 TIME_COLUMN = "__et_time"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from eventide.plan.schema import StreamSchema
+    from eventide.plan.expressions.schema import StreamSchema
     from eventide.plan.sequences.binding import BoundPattern
     from eventide.plan.sequences.structure import BoundAbsence, Occurrence
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
 from eventide.pattern import Window, WindowUnit
-from eventide.plan.schema import TIME_UNITS, Kind
+from eventide.plan.expressions.schema import TIME_UNITS, Kind
 from eventide.plan.sequences.structure import Alternatives, Chain, Loop, Mix, Node, One
 
 if TYPE_CHECKING:
     from eventide.pattern import Query
-    from eventide.plan.schema import StreamSchema
+    from eventide.plan.expressions.schema import StreamSchema
     from eventide.plan.sequences.binding import Correlated
 
 STEPS = "@steps"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
-from eventide.plan.planning import make_plan
+from eventide.plan.matchers.planning import make_plan
 from eventide.plan.rewrite import RULES, partition_by_equality
 from eventide.plan.sequences.output import MATCH_START
 from eventide.plan.timeouts.queries import columns_named, timeout_queries
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eventide.pattern import Query
+    from eventide.plan.expressions.schema import KindsOf, StreamSchema
     from eventide.plan.plan import Plan
-    from eventide.plan.schema import KindsOf, StreamSchema
     from eventide.plan.timeouts.queries import TimeoutQueries
 
 # All prefixes must keep a start in the same bucket, so none may have keys of its own.

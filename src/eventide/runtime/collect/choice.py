@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from eventide.plan.row_patterns.plan import RowPlan
 from eventide.plan.totals.results import Best, Groups, MatchSample
 from eventide.runtime.collect.best import BestRows
 from eventide.runtime.collect.groups import GroupRows
 from eventide.runtime.collect.matches import MatchRows
 from eventide.runtime.collect.row_lines import RowLines
 from eventide.runtime.collect.sample import SampleRows
-from eventide.runtime.stage.assembly import TableStage
+from eventide.runtime.stage.assembly import TableStage, assemble_events
 from eventide.runtime.stage.gathering import Cuts
 from eventide.runtime.stage.limits import StageLimits
+from eventide.runtime.stage.row_patterns import assemble_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from eventide.plan.plan import Plan
+    from eventide.plan.row_patterns.plan import RowPlan
+    from eventide.runtime.prepare.row_patterns import RowLayout
+    from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.parts import TableCollector
 
 _OF_RESULTS: dict[type, type[TableCollector]] = {
@@ -29,22 +32,28 @@ _OF_RESULTS: dict[type, type[TableCollector]] = {
 }
 
 
-def collector_of(plan: Plan | RowPlan) -> type[TableCollector]:
+def collector_of(plan: Plan) -> type[TableCollector]:
     """Return the collector of what a query asks for."""
-    return RowLines if isinstance(plan, RowPlan) else _OF_RESULTS[type(plan.results)]
+    return _OF_RESULTS[type(plan.results)]
 
 
 def stage_for(
-    plan: Plan | RowPlan,
-    layout: Any,
+    plan: Plan,
+    layout: Layout,
     prepared: pa.Schema,
     limits: StageLimits | None = None,
     *,
     collector: type[TableCollector] | None = None,
     cuts: Cuts | None = None,
 ) -> TableStage:
-    """Return the stage of a plan over tables, for rows of a prepared schema; it can be shipped to workers.
+    """Return the stage of a sequence over tables, for rows of a prepared schema; it can be shipped to workers.
 
     The collector is that of the query unless another is given, to count for example. `cuts` say how many rows a kernel gets.
     """
-    return TableStage(plan, layout, prepared, collector or collector_of(plan), limits or StageLimits(), cuts or Cuts())
+    chosen = collector or collector_of(plan)
+    return TableStage(assemble_events, plan, layout, prepared, chosen, limits or StageLimits(), cuts or Cuts())
+
+
+def row_stage_for(plan: RowPlan, layout: RowLayout, prepared: pa.Schema, limits: StageLimits, cuts: Cuts) -> TableStage:
+    """Return the stage of a row pattern over tables."""
+    return TableStage(assemble_rows, plan, layout, prepared, RowLines, limits, cuts)

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
-from eventide.plan.schema import CLOCK_COLUMN, Kind
+from eventide.plan.expressions.schema import CLOCK_COLUMN, Kind
 from eventide.plan.sequences.output import TIME_COLUMN
 from eventide.runtime.prepare.preparation import Finish, Preparation
 from eventide.runtime.relational.adapter import SortKey
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eventide.plan.expressions.operators import ValueColumn
+    from eventide.plan.expressions.schema import StreamSchema
     from eventide.plan.plan import Plan
-    from eventide.plan.schema import StreamSchema
     from eventide.runtime.relational.adapter import Adapter, Relation
     from eventide.runtime.relational.dialect import Dialect
 

@@ -15,7 +15,7 @@ from eventide.runtime.relational.types import arrow_kind
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from eventide.plan.schema import Kind
+    from eventide.plan.expressions.schema import Kind
     from eventide.runtime.relational.dialect import Dialect
 
 Columns = Sequence[tuple[str, str]]

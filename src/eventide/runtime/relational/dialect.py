@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.plan.schema import Kind
+from eventide.plan.expressions.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

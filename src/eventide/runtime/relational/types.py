@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from eventide.plan.schema import Kind
+from eventide.plan.expressions.schema import Kind
 
 
 def arrow_kind(kind: pa.DataType) -> Kind:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from eventide.plan.matchers.registry import make_matcher, plan_with_sample, wants_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
-from eventide.plan.row_patterns.plan import RowPlan
 from eventide.plan.totals.methods import Growth
 from eventide.runtime.stage.encoding import EventEncoder
 from eventide.runtime.stage.failures import errors_of_matcher
@@ -17,11 +16,10 @@ from eventide.runtime.stage.keys import InterleavedKeys, SortedKeys
 from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.stage.parts import Detail
 from eventide.runtime.stage.propagation import PathCounter, Propagation, make_aggregator
-from eventide.runtime.stage.row_patterns import RowEncoder, WholePartitions
 from eventide.runtime.stage.stage import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
@@ -37,7 +35,9 @@ if TYPE_CHECKING:
 class TableStage:
     """The stage of a plan over tables, as it is shipped to workers: every run makes its parts anew."""
 
-    plan: Plan | RowPlan
+    assemble: Callable[[TableStage, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    """Puts the parts of a kind of pattern together and runs them."""
+    plan: Any
     layout: Any
     prepared: pa.Schema
     collector: type[TableCollector]
@@ -54,24 +54,21 @@ class TableStage:
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn the prepared rows of a task, sorted by key and time, into rows of results."""
         with errors_of_matcher(self.plan, self.limits.max_steps):
-            yield from self._run_rows(batches) if isinstance(self.plan, RowPlan) else self._run_events(self.plan, batches)
+            yield from self.assemble(self, batches)
 
-    def _run_rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        assert isinstance(self.plan, RowPlan)
-        collect = self.collector(self.plan, self.layout, None, self.prepared)
-        keys = SortedKeys(self.layout.keys)
-        stage = Stage(keys, RowEncoder(self.plan), WholePartitions(self.plan, self.limits), collect)
-        return stage.run(self.cuts.whole_keys(batches, self.layout.keys))
 
-    def _run_events(self, plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        whole_keys = _takes_whole_keys(plan, self.collector.detail)
-        tables = self.cuts.whole_keys(batches, self.layout.keys) if whole_keys else self.cuts.chunks(batches)
-        if self.sampled and not whole_keys and wants_sample(plan):
-            plan, tables = _with_sample(plan, self.layout, tables)
-        keys = table_keys(plan, self.layout)
-        advance, labelling = _advance_of(plan, self.collector.detail, self.limits)
-        collect = self.collector(plan, self.layout, labelling, self.prepared)
-        return Stage(keys, EventEncoder(plan, self.layout, keys), advance, collect).run(tables)
+def assemble_events(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Run the stage of a sequence: a matcher takes the events, or what adds matches up without listing them."""
+    plan: Plan = stage.plan
+    layout, detail = stage.layout, stage.collector.detail
+    whole_keys = _takes_whole_keys(plan, detail)
+    tables = stage.cuts.whole_keys(batches, layout.keys) if whole_keys else stage.cuts.chunks(batches)
+    if stage.sampled and not whole_keys and wants_sample(plan):
+        plan, tables = _with_sample(plan, layout, tables)
+    keys = table_keys(plan, layout)
+    advance, labelling = _advance_of(plan, detail, stage.limits)
+    collect = stage.collector(plan, layout, labelling, stage.prepared)
+    return Stage(keys, EventEncoder(plan, layout, keys), advance, collect).run(tables)
 
 
 def table_keys(plan: Plan, layout: Layout) -> KeyTracker:

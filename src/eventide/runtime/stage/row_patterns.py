@@ -18,7 +18,9 @@ from eventide.match.row_pattern.matcher import RowBatch, RowPartitions
 from eventide.pattern.row_patterns import RowsPerMatch
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.matchers.registry import ROWS
+from eventide.runtime.stage.keys import SortedKeys
 from eventide.runtime.stage.parts import OnWholeKeys
+from eventide.runtime.stage.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from eventide.match.row_pattern.borders import Borders
     from eventide.match.row_pattern.programs import RowPrograms
     from eventide.plan.row_patterns.plan import RowPlan
+    from eventide.runtime.stage.assembly import TableStage
     from eventide.runtime.stage.keys import KeySpans
     from eventide.runtime.stage.limits import StageLimits
 
@@ -156,3 +159,11 @@ def _joined(parts: list[RowMatchBatch]) -> RowMatchBatch:
         np.append(np.concatenate(firsts), before[-1]),
         np.concatenate([part.path for part in parts]),
     )
+
+
+def assemble_rows(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Run the stage of a clause over rows that are sorted by partition and order."""
+    collect = stage.collector(stage.plan, stage.layout, None, stage.prepared)
+    keys = SortedKeys(stage.layout.keys)
+    parts = Stage(keys, RowEncoder(stage.plan), WholePartitions(stage.plan, stage.limits), collect)
+    return parts.run(stage.cuts.whole_keys(batches, stage.layout.keys))

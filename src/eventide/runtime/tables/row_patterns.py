@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.errors import warn
-from eventide.runtime.collect.choice import stage_for
+from eventide.runtime.collect.choice import row_stage_for
 from eventide.runtime.prepare.row_patterns import RowPreparation
 from eventide.runtime.prepare.sequences import ARRIVAL
 from eventide.runtime.stage.limits import StageLimits
@@ -30,7 +30,7 @@ def matching(source: RowInput, plan: RowPlan, options: RunOptions) -> TableWork:
         source.engine,
         _numbered(source, in_order=in_order),
         preparation.unsorted() if in_order else preparation,
-        lambda prepared: stage_for(plan, columns.layout, prepared, limits, cuts=options.cuts),
+        lambda prepared: row_stage_for(plan, columns.layout, prepared, limits, options.cuts),
         columns.finish(),
     )
 

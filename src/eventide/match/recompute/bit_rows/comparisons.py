@@ -30,6 +30,8 @@ GREATER_EQUAL = 3
 EQUAL = 4
 SWAPPED = (GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, EQUAL)
 """The operator that holds for (y, x) when the one at this place holds for (x, y)."""
+OWN, OTHER, OPERATOR, DIMENSION = 0, 1, 2, 3
+"""The places of a term of a shape: its own column, the other one, the operator, the dimension of the tree."""
 
 
 class Side(NamedTuple):

@@ -20,8 +20,17 @@ import numpy.typing as npt
 from eventide.compilation import inner_kernel
 from eventide.index.encoding import HIGHEST, LOWEST
 from eventide.index.zorder import BOX_ROWS, FOUND, HIGH, LOW, ONE, ZERO, compare, next_in, z_order
-from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
-from eventide.match.recompute.shape import DIMENSION, OPERATOR, OTHER, OWN
+from eventide.match.recompute.bit_rows.comparisons import (
+    DIMENSION,
+    EQUAL,
+    GREATER,
+    GREATER_EQUAL,
+    LESS,
+    LESS_EQUAL,
+    OPERATOR,
+    OTHER,
+    OWN,
+)
 
 if TYPE_CHECKING:
     from eventide.match.recompute.shape import Shape

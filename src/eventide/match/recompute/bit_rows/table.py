@@ -14,9 +14,8 @@ import numpy.typing as npt
 from eventide.compilation import inner_kernel
 from eventide.index.zorder import ONE, ZERO
 from eventide.match.recompute.bit_rows.bits import ALL_BITS
-from eventide.match.recompute.bit_rows.comparisons import lanes_where
+from eventide.match.recompute.bit_rows.comparisons import OPERATOR, OTHER, OWN, lanes_where
 from eventide.match.recompute.bit_rows.row_trees import LONG, MADE, PRICE, SPENT, WANTED, RowTrees, filled_from_tree
-from eventide.match.recompute.shape import OPERATOR, OTHER, OWN
 
 FIRST, WIDTH, PLACES, FIRST_PLACE = 0, 1, 2, 3
 OWNER, START, END = 0, 1, 2

@@ -25,8 +25,8 @@ from eventide.runtime.streams.queries.order import arrival_refusal
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from eventide.plan.expressions.schema import StreamSchema
     from eventide.plan.plan import Plan
-    from eventide.plan.schema import StreamSchema
     from eventide.runtime.options import RunOptions
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.relational.dialect import Dialect

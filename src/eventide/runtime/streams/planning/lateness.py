@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from eventide.errors import BindError, ParseError
 from eventide.language.parts.windows import parse_window
 from eventide.pattern import WindowUnit
-from eventide.plan.schema import TIME_UNITS, Kind
+from eventide.plan.expressions.schema import TIME_UNITS, Kind
 
 if TYPE_CHECKING:
-    from eventide.plan.schema import StreamSchema
+    from eventide.plan.expressions.schema import StreamSchema
 
 
 def bind_lateness(lateness: str | int | None, schema: StreamSchema) -> int:
     """Return the lateness that a caller gave, in the units of the time column; without one events must come in order.
 
-    >>> from eventide.plan.schema import StreamSchema
+    >>> from eventide.plan.expressions.schema import StreamSchema
     >>> bind_lateness("10 seconds", StreamSchema({"ts": Kind.TIMESTAMP}, "ts"))
     10000000
     """

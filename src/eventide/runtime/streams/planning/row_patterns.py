@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
-from eventide.plan.schema import CLOCK_COLUMN
+from eventide.plan.expressions.schema import CLOCK_COLUMN
 from eventide.runtime.collect.row_lines import RowLines
 from eventide.runtime.prepare.row_patterns import RowPreparation
 from eventide.runtime.prepare.sequences import ARRIVAL

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eventide.pattern import Query
-    from eventide.plan.schema import KindsOf, StreamSchema
+    from eventide.plan.expressions.schema import KindsOf, StreamSchema
     from eventide.runtime.relational.dialect import Dialect
     from eventide.runtime.streams.planning.jobs import StreamOptions
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.match.disorder.settings import ArrivalBatch
-from eventide.plan.schema import Kind
+from eventide.plan.expressions.schema import Kind
 from eventide.runtime.prepare.sequences import STREAM, TIE
 from eventide.runtime.stage.encoding import HIGHEST, LOWEST, EventEncoder, lows_of
 from eventide.runtime.stage.ordering import to_ordered

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eventide.errors import BindError
 from eventide.pattern.row_patterns import PartitionEnd, walk_rows
 from eventide.plan.expressions.references import span_of
-from eventide.plan.schema import Kind
+from eventide.plan.expressions.schema import Kind
 
 if TYPE_CHECKING:
 

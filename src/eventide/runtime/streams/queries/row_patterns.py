@@ -16,7 +16,7 @@ import pyarrow as pa
 from eventide.errors import DataError
 from eventide.match.row_pattern.borders import closed_borders, open_borders
 from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
-from eventide.plan.schema import CLOCK_COLUMN
+from eventide.plan.expressions.schema import CLOCK_COLUMN
 from eventide.runtime.collect.row_lines import RowFiller
 from eventide.runtime.stage.failures import errors_of_matcher
 from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.plan.schema import StreamSchema
+from eventide.plan.expressions.schema import StreamSchema
 from eventide.plan.sequences.output import TIME_COLUMN
 from eventide.runtime.relational.spark import SparkAdapter
 from eventide.runtime.streams.planning.jobs import bound_options, reorder_reason

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from eventide.pattern import Query
+    from eventide.plan.expressions.schema import KindsOf, StreamSchema
     from eventide.plan.matchers.sample import Sample
     from eventide.plan.plan import Plan
     from eventide.plan.rewrite import Rule
-    from eventide.plan.schema import KindsOf, StreamSchema
     from eventide.plan.sequences.bound_query import BoundQuery
 
 
