@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import eventide as et
@@ -17,6 +18,7 @@ from eventide.plan.matchers.protocol import DAG, DISORDER, RECOMPUTE, RUNS, Take
 from eventide.plan.matchers.registry import MATCHERS, enumerated_plan, make_matcher, plan_with_sample, wants_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.plan import Plan
+from eventide.runtime.stage import assembly
 from eventide.runtime.stage.limits import StageLimits
 
 SCHEMA = StreamSchema({"ts": Kind.INTEGER, "kind": Kind.STRING, "x": Kind.FLOAT, "y": Kind.FLOAT}, time="ts", type="kind")
@@ -168,3 +170,25 @@ def test_windows_end_where_keys_do():
     restart = np.array([1, 0, 0, 0, 0, 1, 0, 0, 0, 0], np.uint8)
     keyed = EventBatch(batch.mask, batch.clock, batch.window_start, restart=restart, values=batch.values, valid=batch.valid)
     assert Sample.of(plan, keyed).largest_window == 5
+
+
+def test_an_embedded_table_is_looked_at_once_and_the_result_stays_the_same(monkeypatch):
+    rng = np.random.default_rng(3)
+    x = rng.random(3_000)
+    table = pa.table(
+        {"ts": np.arange(3_000), "kind": rng.choice(["A", "B", "C"], 3_000), "x": x, "y": x + 0.02 * rng.random(3_000)}
+    )
+    query = et.query(f"SELECT * WHERE {NARROW} WITHIN 1000 events")
+    taken = []
+
+    def spied(plan: Plan, sample: Sample) -> Plan:
+        taken.append(plan_with_sample(plan, sample))
+        return taken[-1]
+
+    monkeypatch.setattr(assembly, "plan_with_sample", spied)
+    found = query.match(et.events(table, time="ts", type="kind"))
+    assert [plan.choice.matcher for plan in taken] == [RECOMPUTE]
+    forced = query.match(et.events(table, time="ts", type="kind"), matcher="automaton")
+    assert len(taken) == 1
+    assert sorted(found.to_pylist(), key=str) == sorted(forced.to_pylist(), key=str)
+    assert found.num_rows > 0
