@@ -18,8 +18,7 @@ from eventide.match.disorder.settings import ArrivalBatch
 from eventide.match.protocol import EventBatch
 from eventide.plan.expressions.schema import Kind, StreamSchema
 from eventide.plan.matchers.disorder import make_disorder_matcher
-from eventide.plan.matchers.planning import make_plan
-from eventide.plan.matchers.registry import make_matcher
+from eventide.plan.matchers.registry import make_matcher, make_plan
 from eventide.runtime.stage.limits import StageLimits
 
 SCHEMA = StreamSchema({"ts": Kind.INTEGER, "kind": Kind.STRING}, time="ts", type="kind")

@@ -10,8 +10,7 @@ import eventide as et
 from benchmarks.report import Figure
 from eventide.match.protocol import EventBatch
 from eventide.plan.expressions.schema import Kind, StreamSchema
-from eventide.plan.matchers.planning import make_plan
-from eventide.plan.matchers.registry import make_matcher
+from eventide.plan.matchers.registry import make_matcher, make_plan
 from eventide.runtime.stage.limits import StageLimits
 
 SCHEMA = StreamSchema({"ts": Kind.INTEGER, "kind": Kind.STRING, "id": Kind.INTEGER}, time="ts", type="kind")

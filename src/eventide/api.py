@@ -13,7 +13,7 @@ from eventide.kinds import kind_of
 from eventide.language import parse
 from eventide.language.sql.statement import parse_statement
 from eventide.plan.expressions.schema import TIME_UNITS, Kind, StreamSchema
-from eventide.plan.matchers.planning import make_plan
+from eventide.plan.matchers.registry import make_plan
 from eventide.runtime.inputs import EventInput, read_events
 from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.runs.asked import Asked

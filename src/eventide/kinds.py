@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eventide.explain import describe_row_pattern, describe_sequence
 from eventide.pattern import Query
 from eventide.pattern.row_patterns import RowQuery
-from eventide.plan.matchers.planning import choose
+from eventide.plan.matchers.registry import choose
 from eventide.plan.rewrite import RULES
 from eventide.plan.row_patterns.binding import bind_row_pattern
 from eventide.plan.row_patterns.plan import choose_row_plan

@@ -18,10 +18,9 @@ from eventide.match.runs.matcher import RunsMatcher
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.expressions.schema import Kind, StreamSchema
-from eventide.plan.matchers.planning import make_plan
 from eventide.plan.matchers.protocol import DISORDER
 from eventide.plan.matchers.registry import ARRIVAL as ARRIVES
-from eventide.plan.matchers.registry import make_matcher
+from eventide.plan.matchers.registry import make_matcher, make_plan
 from eventide.runtime.prepare.sequences import ARRIVAL, layout_of, preparation_of, role_columns
 from eventide.runtime.relational.duckdb import DuckAdapter
 from eventide.runtime.stage.limits import StageLimits

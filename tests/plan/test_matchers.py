@@ -13,9 +13,8 @@ from eventide.match.protocol import EventBatch
 from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.runs.matcher import RunsMatcher
 from eventide.plan.expressions.schema import Kind, StreamSchema
-from eventide.plan.matchers.planning import make_plan
 from eventide.plan.matchers.protocol import DAG, DISORDER, RECOMPUTE, RUNS, Takes
-from eventide.plan.matchers.registry import MATCHERS, enumerated_plan, make_matcher, plan_with_sample, wants_sample
+from eventide.plan.matchers.registry import MATCHERS, enumerated_plan, make_matcher, make_plan, plan_with_sample, wants_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.plan import Plan
 from eventide.runtime.stage import assembly

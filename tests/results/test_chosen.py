@@ -16,7 +16,7 @@ from eventide.errors import EventideError, EventideWarning
 from eventide.match.totals.exact import Aggregator, EventColumns
 from eventide.match.totals.paths import Numbered
 from eventide.plan.expressions.schema import Kind
-from eventide.plan.matchers.planning import make_plan
+from eventide.plan.matchers.registry import make_plan
 from eventide.runtime.collect.sample import drawn_numbers
 
 TABLE = pa.table(

@@ -20,7 +20,7 @@ from eventide.match.totals import neighbour_paths, paths
 from eventide.match.totals.exact import EventColumns
 from eventide.match.totals.paths import Match, Numbered, Ranked
 from eventide.plan.expressions.schema import Kind
-from eventide.plan.matchers.planning import make_plan
+from eventide.plan.matchers.registry import make_plan
 from eventide.plan.plan import Plan
 from eventide.plan.totals.methods import Growth
 from eventide.runtime.stage.propagation import make_aggregator

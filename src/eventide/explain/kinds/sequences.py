@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def describe_sequence(plan: Plan, physical: str | None = None) -> Description:
     """Return how a query over events is run; `physical` is the relational engine's own plan.
 
-    >>> from eventide.plan.matchers.planning import make_plan
+    >>> from eventide.plan.matchers.registry import make_plan
     >>> from eventide.language import parse
     >>> describe_sequence(make_plan(parse("SELECT * WHERE A ; B"), {}, lambda trees: [])).parts[2].rows
     (('none: a match may be as long as the stream',),)

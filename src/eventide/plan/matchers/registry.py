@@ -1,10 +1,11 @@
-"""The registry: all matchers in one tuple, which of them runs a query, and how it is made."""
+"""The registry: all matchers in one tuple, which of them runs a query, and how it is made; and with that the end of planning."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
+from eventide.plan.compiled import compile_query
 from eventide.plan.matchers.dag import Dag
 from eventide.plan.matchers.disorder import Disorder
 from eventide.plan.matchers.protocol import DAG, RECOMPUTE, Cost, Description
@@ -12,13 +13,21 @@ from eventide.plan.matchers.recompute import Recompute
 from eventide.plan.matchers.row_pattern import RowPattern
 from eventide.plan.matchers.runs import Runs
 from eventide.plan.plan import MatcherChoice, plan_of
+from eventide.plan.rewrite import RULES, rewrite
+from eventide.plan.sequences.bound_query import bind_query
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from eventide.match.protocol import Matcher
+    from eventide.pattern import Query
     from eventide.plan.compiled import CompiledQuery
+    from eventide.plan.expressions.schema import KindsOf, StreamSchema
     from eventide.plan.matchers.protocol import OrderedMatcher, RunSettings
     from eventide.plan.matchers.sample import Sample
     from eventide.plan.plan import Plan
+    from eventide.plan.rewrite import Rule
+    from eventide.plan.sequences.bound_query import BoundQuery
     from eventide.plan.sequences.labelling import Labelling
 
 RECOMPUTATION = Recompute()
@@ -96,3 +105,23 @@ def _explained(query: CompiledQuery, chosen: OrderedMatcher, cost: Cost, sample:
     if not RECOMPUTATION.knows_window(query):
         return f"{cost.reason}; {_BY_QUERY_ALONE}"
     return cost.reason if chosen.name == RECOMPUTE else f"{cost.reason}; the window is too small for recomputation to pay"
+
+
+def make_plan(
+    query: Query,
+    streams: Mapping[str, StreamSchema],
+    kinds_of: KindsOf,
+    *,
+    matcher: str | None = None,
+    rules: Iterable[Rule] = RULES,
+) -> Plan:
+    """Plan a query for events of the given schemas; without streams the plan serves explanation only."""
+    bound = bind_query(query, streams, kinds_of)
+    rewritten = rewrite(bound, rules)
+    return choose(rewritten, matcher)
+
+
+def choose(bound: BoundQuery, matcher: str | None = None, sample: Sample | None = None) -> Plan:
+    """Compile a bound query and choose the cheapest matcher for it; a forced one is refused where it would be wrong."""
+    compiled = compile_query(bound)
+    return plan_of(compiled, choose_matcher(compiled, matcher, sample))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
-from eventide.plan.matchers.planning import make_plan
+from eventide.plan.matchers.registry import make_plan
 from eventide.plan.rewrite import RULES, partition_by_equality
 from eventide.plan.sequences.output import MATCH_START
 from eventide.plan.timeouts.queries import columns_named, timeout_queries
