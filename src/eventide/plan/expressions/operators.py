@@ -71,6 +71,8 @@ _ARITHMETIC: dict[type[exp.Expr], tuple[Op, Op]] = {
     exp.Mul: (Op.MUL_I, Op.MUL_F),
     exp.Mod: (Op.MOD_I, Op.MOD_F),
 }
+
+
 @dataclass(frozen=True)
 class ValueColumn:
     """An expression over one event that a condition reads, computed in Prepare."""
@@ -78,11 +80,11 @@ class ValueColumn:
     tree: exp.Expression = field(compare=False)
     sql: str
     kind: Kind
+    encoding: Encoding = field(init=False)
+    """How kernels see the column."""
 
-    @property
-    def encoding(self) -> Encoding:
-        """How kernels see the column."""
-        return ENCODINGS[self.kind]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "encoding", ENCODINGS[self.kind])
 
 
 @dataclass

@@ -67,11 +67,11 @@ class RowCondition:
     tree: exp.Expression
     neighbours: tuple[Neighbour, ...]
     program: Program | None = None
+    windowed: bool = field(init=False)
+    """Whether the relational engine judges it with LAG and LEAD."""
 
-    @property
-    def windowed(self) -> bool:
-        """Whether the relational engine judges it with LAG and LEAD."""
-        return bool(self.neighbours) and self.program is None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "windowed", bool(self.neighbours) and self.program is None)
 
 
 @dataclass(frozen=True)
