@@ -12,6 +12,10 @@ SPARK ?= yes
 PROCESSES ?= 2
 # Tests start many JVMs that do not live long: compiling less in each takes a quarter off.
 SHORT_LIVED := SPARK_SUBMIT_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# What make test-fast runs, with one seed of each random batch and one stream of each conformance case; kernels come from the cache.
+FAST_TESTS := tests/syntax tests/plan tests/explain tests/cases/test_cases.py tests/differential/test_local_engine.py \
+	tests/differential/test_timeouts.py tests/stream/test_event_engine.py tests/match/test_conformance.py
+FAST_WITHOUT := --deselect tests/cases/test_cases.py::test_a_case_comes_out_of_streams_however_they_are_cut
 # How often make crash kills the streams.
 KILLS ?= 50
 
@@ -20,12 +24,13 @@ PEERS := .venv-peers
 PEERS_STAMP := $(PEERS)/.installed
 PEERS_REQUIREMENTS := benchmarks/peers/requirements.txt
 
-.PHONY: help demo demo-stream test test-ci test-long crash connect lint bench crosscheck bench-flink install clean java
+.PHONY: help demo demo-stream test test-fast test-ci test-long crash connect lint bench crosscheck bench-flink install clean java
 
 help:
 	@echo "make demo       generate a stock stream, find rising runs on Spark, show the matches"
 	@echo "make demo-stream watch payments arrive out of order and card testing being found among them"
 	@echo "make test       run the tests (SPARK=no: without those that need Java)"
+	@echo "make test-fast  run in two minutes what tells most, without Spark"
 	@echo "make test-ci    run what CI runs besides: more random cases, killed streams, Spark Connect"
 	@echo "make test-long  run the tests that take minutes"
 	@echo "make crash      kill running streams 50 times (KILLS=5: as often as the tests do) and compare what came out"
@@ -50,6 +55,9 @@ test: $(STAMP) java
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not spark and not long and not ci"
 	$(SHORT_LIVED) $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "spark and not long and not ci"
 endif
+
+test-fast: $(STAMP)
+	EVENTIDE_FAST=yes $(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not spark and not long and not ci" $(FAST_WITHOUT) $(FAST_TESTS)
 
 # What CI runs besides: the random batches that make test leaves out, streams that are killed five times, Spark Connect.
 test-ci: $(STAMP) java

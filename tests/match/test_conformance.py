@@ -16,14 +16,15 @@ from eventide.match import budget
 from eventide.match.budget import Budget, Resource, Spent
 from eventide_reference import admissible, find_matches
 from eventide_reference.sequences.oracle import Match
+from harness.seeds import FAST
 from match.building import CLASSES, GENERAL, MATCHERS, Run, matches_of, plan_of, prepare, stream
 from match.cases import CASES, EVERYWHERE_CONSUMED, names_of, with_matchers
 
 # Plain Python kernels are some hundred times slower: then fewer streams say the same.
 SLOW = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-SEEDS = range(4 if SLOW else 15)
+SEEDS = range(1 if FAST else 4 if SLOW else 15)
 # Each of these streams is cut in all of its 64 ways.
-CUT_SEEDS = range(1 if SLOW else 2)
+CUT_SEEDS = range(1 if SLOW or FAST else 2)
 EVERY = pytest.mark.parametrize(("case", "matcher"), with_matchers(CASES), ids=names_of)
 ALL = pytest.mark.parametrize(("case", "matcher"), with_matchers([*CASES, *EVERYWHERE_CONSUMED]), ids=names_of)
 BY_MATCHER = pytest.mark.parametrize("matcher", MATCHERS)
