@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eventide.errors import BindError
 from eventide.match.row_pattern.kernel import SKIP_PAST_LAST, SKIP_TO_FIRST, SKIP_TO_LAST, SKIP_TO_NEXT
 from eventide.match.row_pattern.tables import make_tables
 from eventide.pattern.row_patterns import SkipTo
@@ -87,8 +86,7 @@ def make_row_plan(query: RowQuery, columns: Mapping[str, Kind], kinds_of: KindsO
 
 def choose_row_plan(bound: BoundRowPattern, matcher: str | None = None) -> RowPlan:
     """Lay a bound clause out for the matcher of row patterns, the only one that can run it."""
-    if matcher is not None:
-        raise BindError("UNKNOWN_MATCHER", f"Row patterns have no matcher {matcher}.", hint="Leave matcher out.")
+    assert matcher is None, "SQL has no way to force a matcher"
     query, automaton, definitions = bound.query, bound.automaton, bound.definitions
     numbers = {name: number for number, name in enumerate(bound.variables)}
     places = [position.variable for position in automaton.positions]
