@@ -110,7 +110,7 @@ def read_events(text: str, common: str = "") -> pa.Table:
     """The events that a line lists.
 
     >>> read_events("A1 B2@S[v=3]", "v=0").to_pylist()[1]
-    {'event': 'B2', 'type': 'B', 'time': 2, 'stream': 'S', 'v': 3}
+    {'event': 'B2', 'type': 'B', 'time': 2, 'v': 3, 'stream': 'S'}
     """
     rows = []
     for kind, time, primes, stream, attributes in EVENT.findall(text):

@@ -129,7 +129,7 @@ def prepare(plan, events):
     rows = pa.Table.from_pylist([{**event, ARRIVAL: at} for at, event in enumerate(events)], COLUMNS)
     preparation = preparation_of(plan, layout, ENGINE.dialect)
     columns = [*preparation.columns, ("event", ARRIVAL)]
-    table = ENGINE.result(replace(preparation, columns=columns).of(ENGINE, _merged(rows)))
+    table = ENGINE.result(replace(preparation, spread_by=layout.keys, columns=columns).of(ENGINE, _merged(rows)))
     size = table.num_rows
     keys = list(zip(*(table[name].to_pylist() for name in layout.keys), strict=True)) or [()] * size
     restart = np.array([row == 0 or keys[row] != keys[row - 1] for row in range(size)], np.uint8)

@@ -75,7 +75,7 @@ def test_there_are_inner_kernels():
     [
         "from eventide.match.recompute.bit_rows.bits import first_of\nfirst_of(words, 0, 0, 1)",
         "from eventide.match.recompute.bit_rows.bits import first_of as first\ndef f():\n    return first(words, 0, 0, 1)",
-        "from eventide.match.recompute import bits\nbits.first_of(words, 0, 0, 1)",
+        "from eventide.match.recompute.bit_rows import bits\nbits.first_of(words, 0, 0, 1)",
     ],
 )
 def test_a_call_from_python_is_seen(source):
