@@ -566,7 +566,7 @@ def test_the_schema_of_a_clause_is_known_before_the_start(spark, ticks):
     ("query", "warning"),
     [
         ("SELECT * WHERE A ; B PARTITION BY k", "no WITHIN"),
-        ("SELECT * WHERE A ; B PARTITION BY k WITHIN 5 events", "no duration"),
+        ("SELECT * WHERE A ; B PARTITION BY k WITHIN 5 events", "not a duration"),
         ("SELECT * WHERE A ; B WITHIN 5", "no PARTITION BY"),
     ],
 )
