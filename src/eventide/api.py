@@ -213,7 +213,7 @@ class Query:
 
     def output_schema(self, events: Events | None = None, /, **streams: Events) -> Any:
         """Return the schema of the matches, without running the query."""
-        source = self.input_of(events, streams).emptied()
+        source = self.input_of(events, streams)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
             return source.engine.result_schema(pipeline.run(self.model, source, RunOptions()))
@@ -359,14 +359,14 @@ class Statement:
         """Return the schema of the result without reading the tables; raises a BindError when the query does not fit them."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
-            program = StatementProgram(self.model, spark, tables, empty=True)
+            program = StatementProgram(self.model, spark, tables)
             return program.schema(lambda clause, source: pipeline.run(clause.query, source, RunOptions()))
 
     def explain(self, format: str = "text", *, spark: Any = None, **tables: Any) -> str:  # noqa: A002
         """Return how each MATCH_RECOGNIZE clause is run, as text, as a mermaid or as a dot diagram."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
-            program = StatementProgram(self.model, spark, tables, empty=True)
+            program = StatementProgram(self.model, spark, tables)
             return explain(describe_statement(pipeline.plan_statement(program)), format)
 
 

@@ -110,11 +110,6 @@ class EventInput:
         """Refuse keys that hold several values."""
         _refuse_nested(keys, [self.engine.schema(relation) for _, relation in self.streams.values()])
 
-    def emptied(self) -> EventInput:
-        """Return an input with the same columns that costs nothing to run over."""
-        empty = {name: (schema, self.engine.emptied(relation)) for name, (schema, relation) in self.streams.items()}
-        return EventInput(self.engine, empty)
-
     def count_missing(self, column: str | None = None) -> int | None:
         """Return how many events have no value in a column (None: no time), or None where that would have to be counted."""
         counted = 0

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Work(Protocol):
-    """The run of a plan over its input by one driver. Nothing is read before `match`, on Spark not before rows are asked for."""
+    """The run of a plan over its input by one driver; nothing is read before the rows of the result are asked for."""
 
     def prepare(self) -> Any:
         """Return the prepared rows."""

@@ -84,10 +84,6 @@ class Adapter(ABC):
         """Return the rows of a query in the engine's own dialect."""
 
     @abstractmethod
-    def emptied(self, relation: Relation) -> Relation:
-        """Return a relation with the same columns that costs nothing to run over."""
-
-    @abstractmethod
     def knows(self, table: exp.Table) -> bool:
         """Return whether the engine's catalog has a table."""
 

@@ -26,38 +26,66 @@ if TYPE_CHECKING:
 
 PREPARED_ROWS = 1 << 18
 _NUMBERS = count()
+Source = Any
+"""An Arrow table, what is still to be found, or the SQL of a view."""
+
+
+class Found:
+    """What a function makes of the rows of a relation: run once, and only when its rows are asked for."""
+
+    def __init__(self, relation: DuckRelation, run: Callable[[Batches], Batches], schema: pa.Schema) -> None:
+        self.schema = schema
+        self._relation = relation
+        self._run = run
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """All rows."""
+        with connected(self._relation.sources) as connection, errors_of_duckdb():
+            reader = connection.sql(self._relation.sql).to_arrow_reader(PREPARED_ROWS)
+            return pa.Table.from_batches(self._run(iter(reader)), self.schema)
 
 
 @dataclass(frozen=True)
 class DuckRelation:
-    """A query that has not been run; `table` is set where it is an Arrow table as it is.
+    """A query that has not been run; `only` is set where it is a table as it is.
 
     `sources` are the tables that it names, and queries that it names as views.
     """
 
     sql: str
-    sources: Mapping[str, pa.Table | str]
-    table: pa.Table | None = None
+    sources: Mapping[str, Source]
+    only: Any = None
 
     @classmethod
-    def of(cls, table: pa.Table) -> DuckRelation:
+    def of(cls, source: pa.Table | Found) -> DuckRelation:
         """Take a table under a name of its own."""
         name = f"__et_arrow_{next(_NUMBERS)}"
-        return cls(f"SELECT * FROM {name}", {name: table}, table)
+        return cls(f"SELECT * FROM {name}", {name: source}, source)
+
+    @property
+    def table(self) -> pa.Table | None:
+        """The table of a user, where the relation is one."""
+        return None if isinstance(self.only, Found) else self.only
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns, as DuckDB gives them to Arrow."""
-        return self.fetched(f"SELECT * FROM ({self.sql}) LIMIT 0").schema
+        """The columns, as DuckDB gives them to Arrow; no row is asked for."""
+        if self.only is not None:
+            return self.only.schema
+        with connected(self.sources, empty=True) as connection, errors_of_duckdb():
+            return connection.sql(f"SELECT * FROM ({self.sql}) LIMIT 0").to_arrow_table().schema
 
     def over(self, sql: str) -> DuckRelation:
         """Return a query over the same sources."""
         return DuckRelation(sql, self.sources)
 
-    def fetched(self, sql: str | None = None) -> pa.Table:
-        """Run the query, or another one over the same sources."""
+    def rows(self) -> pa.Table:
+        """Run the query."""
+        if self.only is not None:
+            return self.only.table if isinstance(self.only, Found) else self.only
         with connected(self.sources) as connection, errors_of_duckdb():
-            return connection.sql(sql or self.sql).to_arrow_table()
+            return connection.sql(self.sql).to_arrow_table()
 
 
 class DuckAdapter(Adapter):
@@ -72,7 +100,7 @@ class DuckAdapter(Adapter):
 
     def schema(self, relation: DuckRelation) -> pa.Schema:
         """Return the columns with their Arrow types."""
-        return relation.schema if relation.table is None else relation.table.schema
+        return relation.schema
 
     def select(self, relation: DuckRelation, columns: Columns, where: str | None = None) -> DuckRelation:
         """Return columns of the rows that a condition keeps."""
@@ -104,10 +132,8 @@ class DuckAdapter(Adapter):
         return relation.over(f"SELECT {self._listed(columns)} FROM ({relation.sql}){behind}")
 
     def through(self, relation: DuckRelation, run: Callable[[Batches], Batches], schema: pa.Schema) -> DuckRelation:
-        """Run a function over the rows and hold what it makes of them."""
-        with connected(relation.sources) as connection, errors_of_duckdb():
-            reader = connection.sql(relation.sql).to_arrow_reader(PREPARED_ROWS)
-            return DuckRelation.of(pa.Table.from_batches(run(iter(reader)), schema))
+        """Return what a function makes of the rows."""
+        return DuckRelation.of(Found(relation, run, schema))
 
     def first(self, relation: DuckRelation, order: Sequence[SortKey], count: int) -> DuckRelation:
         """Return the first rows in an order."""
@@ -128,17 +154,13 @@ class DuckAdapter(Adapter):
         views = {name: relation.sql for name, relation in relations.items()}
         return DuckRelation(sql, _sources(relations.values()) | views)
 
-    def emptied(self, relation: DuckRelation) -> DuckRelation:
-        """Return a relation with the same columns and no rows."""
-        return DuckRelation.of(self.schema(relation).empty_table())
-
     def knows(self, table: exp.Table) -> bool:  # noqa: ARG002 - there is no catalog
         """Return False: tables are given, or there are none."""
         return False
 
     def result(self, relation: DuckRelation) -> pa.Table:
         """Return the rows as an Arrow table."""
-        return relation.fetched() if relation.table is None else relation.table
+        return relation.rows()
 
     def result_schema(self, relation: DuckRelation) -> pa.Schema:
         """Return the columns with their Arrow types."""
@@ -187,7 +209,7 @@ def _is_sorted(column: pa.ChunkedArray, key: SortKey) -> bool:
     return True
 
 
-def _sources(relations: Iterable[DuckRelation]) -> dict[str, pa.Table | str]:
+def _sources(relations: Iterable[DuckRelation]) -> dict[str, Source]:
     return {name: source for relation in relations for name, source in relation.sources.items()}
 
 
@@ -206,8 +228,8 @@ def _forget(opened: duckdb.DuckDBPyConnection) -> None:
 
 
 @contextmanager
-def connected(sources: Mapping[str, pa.Table | str]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection that knows tables and queries by name."""
+def connected(sources: Mapping[str, Source], *, empty: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection that knows tables and queries by name; `empty` shows what has not been found yet without rows."""
     connection = database().cursor()
     try:
         connection.execute("SET TimeZone = 'UTC'")
@@ -215,6 +237,8 @@ def connected(sources: Mapping[str, pa.Table | str]) -> Iterator[duckdb.DuckDBPy
             with errors_of_duckdb():
                 if isinstance(source, str):
                     connection.execute(f"CREATE TEMP VIEW {name} AS {source}")
+                elif isinstance(source, Found):
+                    connection.register(name, source.schema.empty_table() if empty else source.table)
                 else:
                     connection.register(name, source)
         yield connection

@@ -96,10 +96,6 @@ class SparkAdapter(Adapter):
         with errors_of_spark():
             return self.session.sql(sql, None, **used)
 
-    def emptied(self, relation: DataFrame) -> DataFrame:
-        """Return the relation as it is: nothing is run before the result is asked for."""
-        return relation
-
     def knows(self, table: exp.Table) -> bool:
         """Return whether the catalog has a table or a view of that name, or it is a file (parquet.`/path`)."""
         if table.db.lower() in FILE_FORMATS:

@@ -32,10 +32,9 @@ MISSING_TABLE = re.compile(r'[Tt]able "([^"]+)" not found')
 class StatementProgram:
     """A statement over given tables on one engine: its clauses leave relations, from which the engine selects the result."""
 
-    def __init__(self, statement: Statement, session: Any, tables: Mapping[str, Any], *, empty: bool = False) -> None:
-        """Take tables as a user gave them, or where `empty` nothing but their columns; `session` is Spark's, or None."""
+    def __init__(self, statement: Statement, session: Any, tables: Mapping[str, Any]) -> None:
+        """Take tables as a user gave them; `session` is Spark's, or None."""
         engine, given = engine_for(session, tables)
-        relations = {name: engine.emptied(relation) for name, relation in given.items()} if empty else given
         self._statement = statement
         self._engine = engine
         self._tree = statement.tree.copy()
@@ -44,7 +43,7 @@ class StatementProgram:
         self._scopes = {clause.name: self._scope(self._stand_in(clause.name)) for clause in statement.clauses}
         # A view of the catalog may be a stream too.
         self._may_stream = session is not None or any(map(engine.is_stream, given.values()))
-        self._resolve(relations)
+        self._resolve(given)
 
     def run(self, match: Callable[[MatchClause, RowInput], Relation], options: RunOptions) -> Any:
         """Return the result as a user gets it; `match` runs a clause over its input."""
