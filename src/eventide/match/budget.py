@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,11 +50,13 @@ class Spent(Exception):  # noqa: N818 - the runtime turns it into an error that 
 class Budget:
     """What a run may spend: steps of one kernel call, and of all calls and matches together unless they are None."""
 
-    slice_steps: int = field(default_factory=lambda: SLICE_STEPS)
+    slice_steps: int | None = None
+    """None: `SLICE_STEPS`."""
     steps: int | None = None
     matches: int | None = None
 
 
+@dataclass
 class Account:
     """What a matcher has spent of its budget.
 
@@ -67,17 +70,16 @@ class Account:
     eventide.match.budget.Spent: (<Resource.MATCHES: 1>, 2)
     """
 
-    def __init__(self, budget: Budget) -> None:
-        self.budget = budget
-        self.matches = 0
-        self._steps = 0
-        self._given = 0
-        self._left = np.zeros(1, np.int64)
+    budget: Budget
+    matches: int = 0
+    _steps: int = 0
+    _given: int = 0
+    _left: npt.NDArray[np.int64] = field(default_factory=partial(np.array, [0], np.int64))
 
     def slice(self) -> npt.NDArray[np.int64]:
         """Return the steps of the next kernel call, which it counts down, and account for those of the call before."""
         self._steps += self._given - max(0, int(self._left[0]))
-        self._given = self.budget.slice_steps
+        self._given = self.budget.slice_steps or SLICE_STEPS
         if self.budget.steps is not None:
             if self._steps >= self.budget.steps:
                 raise Spent(Resource.STEPS, self.budget.steps)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.budget import SPENT, Account, Budget
+from eventide.match.budget import SPENT, Account
 from eventide.match.held_events import NothingHeld
+from eventide.match.row_pattern.borders import whole_borders
 from eventide.match.row_pattern.completable import completable
 from eventide.match.row_pattern.kernel import (
     DONE,
@@ -38,9 +39,10 @@ from eventide.match.row_pattern.kernel import (
     recognize_search,
     remember_all,
 )
+from eventide.match.row_pattern.marking import mark_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from eventide.match.row_pattern.borders import Borders
     from eventide.match.row_pattern.programs import RowPrograms
@@ -80,10 +82,14 @@ class RowBatch(NamedTuple):
 
 
 class RowPartitions(NamedTuple):
-    """Rows, and how far the walk over each of their partitions has come; it is moved to where nothing is decided yet."""
+    """Rows, the programs with the codes of their strings, and how far the walk over each of their partitions has come.
+
+    The matcher moves the borders to where nothing is decided yet; None are those of whole partitions.
+    """
 
     rows: RowBatch
-    borders: Borders
+    programs: RowPrograms
+    borders: Borders | None = None
 
 
 @dataclass(frozen=True)
@@ -92,11 +98,14 @@ class RowPatternMatcher(NothingHeld):
 
     name: ClassVar[str] = "row pattern"
     tables: RowTables
-    programs: RowPrograms
+    marks: tuple[tuple[int, Sequence[tuple[int, int, int, int]]], ...]
+    """Bits of the symbol mask that are judged here, with the programs of their conditions on neighbouring rows."""
     skip: int
     skip_to: npt.NDArray[np.uint8]
     """[variable]: whether SKIP TO FIRST or LAST may stop at its rows."""
-    budget: Budget
+    at_once: bool
+    """Whether all matches of a batch come together: which rows are in none is known when all matches are."""
+    account: Account
     """Its steps are those of the search in one batch, beside some that every batch has for nothing."""
 
     @property
@@ -106,9 +115,16 @@ class RowPatternMatcher(NothingHeld):
 
     def advance(self, batch: RowPartitions) -> Iterator[RowMatchBatch]:
         """Yield the matches of partitions, a bounded number at a time."""
-        yield from self._found(*batch)
+        rows, programs, borders = batch
+        for bit, code in self.marks:
+            marked = mark_rows(code, programs.constants, rows.values, rows.valid, rows.offset)
+            np.bitwise_or(rows.mask, marked.astype(np.int64) << bit, out=rows.mask)
+        found = self._found(rows, programs, whole_borders(self.tables, rows.offset) if borders is None else borders)
+        for matches in (_joined(list(found)),) if self.at_once else found:
+            self.account.take_matches(len(matches.start))
+            yield matches
 
-    def _found(self, batch: RowBatch, borders: Borders) -> Iterator[RowMatchBatch]:
+    def _found(self, batch: RowBatch, programs: RowPrograms, borders: Borders) -> Iterator[RowMatchBatch]:
         within = len(batch.horizon) > 0
         sets, at = np.zeros((1, 1), np.uint64), np.zeros(0, np.int32)
         if not within:
@@ -119,9 +135,8 @@ class RowPatternMatcher(NothingHeld):
             borders.first, borders.number, borders.opening, borders.end, borders.beyond, borders.reach,
         )  # fmt: skip
         output = _output(min(ROOM_MATCHES, len(batch.mask) + 1), min(ROOM_ROWS, len(batch.mask) + 1))
-        scratch = self._scratch(
-            ROOM_DEPTH if self.searches else 2, np.zeros((SMALLEST_MEMORY, 3), np.uint64), np.array([0, 1, 0], np.int64)
-        )
+        failed, kept = np.zeros((SMALLEST_MEMORY, 3), np.uint64), np.array([0, 1, 0], np.int64)
+        scratch = _scratch(programs, ROOM_DEPTH if self.searches else 2, failed, kept)
         state = np.zeros(STATES, np.int64)
         enter_partition(state, borders.first, borders.number)
         account = self._account(len(batch.mask))
@@ -130,7 +145,7 @@ class RowPatternMatcher(NothingHeld):
             if self.searches:
                 with _hashing():
                     status = recognize_search(
-                        self.tables, self.programs, rows, self.skip, self.skip_to, state, output, scratch, account.slice()
+                        self.tables, programs, rows, self.skip, self.skip_to, state, output, scratch, account.slice()
                     )
             else:
                 status = recognize_rows(self.tables, rows, self.skip, self.skip_to, state, output)
@@ -138,7 +153,7 @@ class RowPatternMatcher(NothingHeld):
             if status == SPENT:
                 continue
             if status == ROOM_FOR_DEPTH:
-                scratch = self._scratch(2 * len(scratch.choice), scratch.failed, scratch.kept)
+                scratch = _scratch(programs, 2 * len(scratch.choice), scratch.failed, scratch.kept)
             if status == ROOM_FOR_MEMORY:
                 scratch = _with_more_memory(scratch)
             if state[MATCHES]:
@@ -148,8 +163,8 @@ class RowPatternMatcher(NothingHeld):
                 output = _output(len(output.start), 2 * len(output.path))
 
     def _account(self, rows: int) -> Account:
-        steps = self.budget.steps
-        return Account(self.budget if steps is None else replace(self.budget, steps=steps + FREE_STEPS + 64 * rows))
+        budget = self.account.budget
+        return Account(budget if budget.steps is None else replace(budget, steps=budget.steps + FREE_STEPS + 64 * rows))
 
     def _refuse(self, status: int, row: int) -> None:
         if status == OVERFLOW:
@@ -157,14 +172,14 @@ class RowPatternMatcher(NothingHeld):
         if status in (SKIP_TO_FIRST_ROW, SKIP_TO_NO_ROW):
             raise BadSkip(row, missing=status == SKIP_TO_NO_ROW)
 
-    def _scratch(self, depth: int, failed: npt.NDArray[np.uint64], kept: npt.NDArray[np.int64]) -> Scratch:
-        return Scratch(
-            np.zeros(depth, np.int32),
-            np.zeros((depth, max(1, self.programs.registers)), np.int64),
-            np.zeros((depth, len(self.programs.sum_base)), np.float64),
-            failed,
-            kept,
-        )
+def _scratch(programs: RowPrograms, depth: int, failed: npt.NDArray[np.uint64], kept: npt.NDArray[np.int64]) -> Scratch:
+    return Scratch(
+        np.zeros(depth, np.int32),
+        np.zeros((depth, max(1, programs.registers)), np.int64),
+        np.zeros((depth, len(programs.sum_base)), np.float64),
+        failed,
+        kept,
+    )
 
 
 def _hashing() -> np.errstate:
@@ -195,4 +210,20 @@ def _written(output: RowMatchBatch, matches: int, mapped: int) -> RowMatchBatch:
         output.partition[:matches].copy(),
         np.append(output.first[:matches], mapped),
         output.path[:mapped].copy(),
+    )
+
+
+def _joined(parts: list[RowMatchBatch]) -> RowMatchBatch:
+    """Return all parts as one."""
+    if not parts:
+        none = np.zeros(0, np.int64)
+        return RowMatchBatch(none, none, none, np.zeros(1, np.int64), np.zeros(0, np.int16))
+    before = np.cumsum([0, *(len(part.path) for part in parts)])
+    firsts = [part.first[:-1] + begin for part, begin in zip(parts, before[:-1], strict=True)]
+    return RowMatchBatch(
+        np.concatenate([part.start for part in parts]),
+        np.concatenate([part.number for part in parts]),
+        np.concatenate([part.partition for part in parts]),
+        np.append(np.concatenate(firsts), before[-1]),
+        np.concatenate([part.path for part in parts]),
     )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.match.budget import Budget
+from eventide.match.budget import Account, Budget
 from eventide.match.row_pattern.matcher import RowPatternMatcher
+from eventide.pattern.row_patterns import RowsPerMatch
 from eventide.plan.matchers.protocol import ROW_PATTERN, Cost, Description, Takes
 
 if TYPE_CHECKING:
     from eventide.match.protocol import Running
     from eventide.match.row_pattern.kernel import RowMatchBatch
     from eventide.match.row_pattern.matcher import RowPartitions
-    from eventide.match.row_pattern.programs import RowPrograms
+    from eventide.plan.matchers.protocol import RowSettings
     from eventide.plan.row_patterns.plan import RowPlan
 
 
@@ -32,9 +33,17 @@ class RowPattern:
             return Cost(1.0, "every condition looks at rows only")
         return Cost(2.0, "a condition looks at the match so far, so moves are tried in the order of preferment")
 
-    def make(self, plan: RowPlan, programs: RowPrograms, max_steps: int) -> Running[RowPartitions, RowMatchBatch]:
-        """Return a running matcher; `programs` are those of the plan with the codes of a block's texts."""
-        return RowPatternMatcher(plan.tables, programs, plan.skip, plan.skip_to, Budget(steps=max_steps))
+    def make(self, plan: RowPlan, settings: RowSettings) -> Running[RowPartitions, RowMatchBatch]:
+        """Return a running matcher."""
+        programs = ((bit, condition.program) for bit, condition in enumerate(plan.predicates))
+        return RowPatternMatcher(
+            tables=plan.tables,
+            marks=tuple((bit, program.code) for bit, program in programs if program is not None),
+            skip=plan.skip,
+            skip_to=plan.skip_to,
+            at_once=plan.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED,
+            account=Account(Budget(steps=settings.max_steps, matches=settings.max_matches)),
+        )
 
     def explain(self, plan: RowPlan) -> Description:
         """Return what there is to say of it."""

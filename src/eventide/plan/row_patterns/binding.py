@@ -89,8 +89,10 @@ def _refuse_within(query: RowQuery, names: Names, order: tuple[str, ...]) -> Non
 
 
 def _refuse_excluded_unmatched(query: RowQuery, names: Names) -> None:
+    if query.rows_per_match is not RowsPerMatch.ALL_WITH_UNMATCHED:
+        return
     excluded = next((node for node in walk_rows(query.pattern) if isinstance(node, Exclusion)), None)
-    if excluded is not None and query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
+    if excluded is not None:
         raise BindError(
             "EXCLUSION_WITH_UNMATCHED_ROWS",
             "WITH UNMATCHED ROWS cannot be combined with {- -}: a row left out would look like one without a match.",

@@ -72,11 +72,6 @@ class RowPlan:
     """How long after its last row a result can take to become certain, in microseconds; None when there is no bound."""
     warnings: tuple[str, ...]
 
-    def members(self, variables: frozenset[str] | None) -> npt.NDArray[np.uint8]:
-        """Return for each position whether its rows are rows of the variables; None is all."""
-        names = [position.variable for position in self.automaton.positions]
-        return np.array([int(variables is None or name in variables) for name in names] or [0], np.uint8)
-
 
 def make_row_plan(query: RowQuery, columns: Mapping[str, Kind], kinds_of: KindsOf) -> RowPlan:
     """Plan a clause for an input with these columns."""

@@ -207,9 +207,14 @@ class RowFiller:
                 return self._labels(place, of, matches, lines)
         return self._total(reading, source, matches, lines, matched)
 
+    def _members(self, variables: frozenset[str] | None) -> npt.NDArray[np.uint8]:
+        """Return for each position whether its rows are rows of the variables; None is all."""
+        names = [position.variable for position in self._plan.automaton.positions]
+        return np.array([int(variables is None or name in variables) for name in names] or [0], np.uint8)
+
     def _reached(self, place: Navigation, matches: RowMatchBatch, lines: Lines) -> npt.NDArray[np.int64]:
         """Return the row that a navigation reaches for each line, or -1."""
-        member = self._plan.members(place.variables)
+        member = self._members(place.variables)
         arguments = (member, matches.start, matches.first, matches.path, not place.first, place.offset)
         if place.final:
             rows = _picked(rows_of_matches(*arguments), lines.match)
@@ -230,7 +235,7 @@ class RowFiller:
         inside = (rows >= 0) & (at >= 0) & (at < _picked(np.diff(matches.first), lines.match))
         position = _picked(matches.path, np.where(inside, _picked(matches.first, lines.match) + at, -1))
         if len(matches.path):
-            inside &= self._plan.members(of)[np.maximum(position, 0)] == 1
+            inside &= self._members(of)[np.maximum(position, 0)] == 1
         names = pa.array([item.variable for item in self._plan.automaton.positions] or [""])
         return names.take(pa.array(np.where(inside, position, 0), mask=~inside))
 
@@ -239,7 +244,7 @@ class RowFiller:
     ) -> pa.Array:
         keys, valid = (np.zeros(0, np.int64), np.zeros(0, np.uint8)) if source < 0 else self._values(total, source)
         op = _operation(total, None if source < 0 else self._payload[source].type)
-        member = self._plan.members(total.variables)
+        member = self._members(total.variables)
         wholes, reals, counts, fits = folded(
             member, matches.start, matches.first, matches.path, keys, valid, int(op), not total.final
         )

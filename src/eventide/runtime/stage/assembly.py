@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from eventide.plan.matchers.registry import make_matcher, plan_with_sample, wants_sample
+from eventide.plan.matchers.registry import make_matcher, plan_with_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.totals.methods import Growth
 from eventide.runtime.stage.encoding import EventEncoder
@@ -63,12 +63,16 @@ def assemble_events(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Ite
     layout, detail = stage.layout, stage.collector.detail
     whole_keys = _takes_whole_keys(plan, detail)
     tables = stage.cuts.whole_keys(batches, layout.keys) if whole_keys else stage.cuts.chunks(batches)
-    if stage.sampled and not whole_keys and wants_sample(plan):
+    if stage.sampled and not whole_keys and plan.choice.wants_sample:
         plan, tables = _with_sample(plan, layout, tables)
     keys = table_keys(plan, layout)
-    advance, labelling = _advance_of(plan, detail, stage.limits)
+    encoder = EventEncoder(plan, layout, keys)
+    if whole_keys:
+        propagation, labelling = _propagation_of(plan, detail)
+        return Stage(keys, encoder, propagation, stage.collector(plan, layout, labelling, stage.prepared)).run(tables)
+    matcher, labelling = make_matcher(plan, stage.limits)
     collect = stage.collector(plan, layout, labelling, stage.prepared)
-    return Stage(keys, EventEncoder(plan, layout, keys), advance, collect).run(tables)
+    return Stage(keys, encoder, matcher, collect, holder=matcher).run(tables)
 
 
 def table_keys(plan: Plan, layout: Layout) -> KeyTracker:
@@ -95,10 +99,8 @@ def _takes_whole_keys(plan: Plan, detail: Detail) -> bool:
     return detail is Detail.BOUNDS or (detail is not Detail.MATCHES and plan.totals_method.growth is not Growth.ENUMERATION)
 
 
-def _advance_of(plan: Plan, detail: Detail, limits: StageLimits) -> tuple[Advance[EventBatch], Labelling | None]:
-    """Return what advances, and the labelling that explains its labels."""
-    if not _takes_whole_keys(plan, detail):
-        return make_matcher(plan, limits)
+def _propagation_of(plan: Plan, detail: Detail) -> tuple[Advance[EventBatch], Labelling | None]:
+    """Return what goes over whole keys, and the labelling that explains its labels."""
     if detail is Detail.BOUNDS or (detail is Detail.COUNTS and plan.totals_method.growth is Growth.LINEAR):
         return PathCounter(plan), None
     aggregator, labelling = make_aggregator(plan)

@@ -6,12 +6,10 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Never
 
+    import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
@@ -30,14 +28,18 @@ class Encoder(Protocol[Batch_co]):
 
 
 class Advance(Protocol[Batch_contra]):
-    """What goes over the encoded rows: a matcher, or what knows something of all matches without listing them.
-
-    Rows are numbered anew in each call of `advance`: first the rows that `keep` returned, in that order, then the batch.
-    """
+    """What goes over the encoded rows: a matcher, or what knows something of all matches without listing them."""
 
     def advance(self, batch: Batch_contra) -> Iterator[Any]:
         """Take a batch and yield what is now certain, as the collector takes it."""
         ...
+
+
+class Holder(Protocol):
+    """What holds rows from one batch to the next, where keys do not come whole.
+
+    Rows are numbered anew in each call of `advance`: first the rows that `keep` returned, in that order, then the batch.
+    """
 
     def keep(self) -> npt.NDArray[np.int64]:
         """Return the rows that may still be named, ascending; all other rows are forgotten."""
@@ -46,18 +48,6 @@ class Advance(Protocol[Batch_contra]):
     def finish(self) -> Iterator[Any]:
         """Yield what only the end of the rows makes certain."""
         ...
-
-
-class OnWholeKeys:
-    """What is the same in all that advance over whole keys: nothing is held from one batch to the next."""
-
-    def keep(self) -> npt.NDArray[np.int64]:
-        """Return no row."""
-        return np.zeros(0, np.int64)
-
-    def finish(self) -> Iterator[Never]:
-        """Yield nothing."""
-        yield from ()
 
 
 class Detail(Enum):

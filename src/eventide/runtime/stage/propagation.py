@@ -13,7 +13,6 @@ from eventide.match.totals.neighbouring import FREE, Judging, Neighbouring
 from eventide.plan.totals.methods import Growth
 from eventide.plan.totals.neighbours import Near
 from eventide.runtime.stage.keys import KeySpans
-from eventide.runtime.stage.parts import OnWholeKeys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +62,7 @@ class KeyCounts:
     matches: list[int]
 
 
-class PathCounter(OnWholeKeys):
+class PathCounter:
     """Counts the paths through the automaton: the matches, where no condition relates events."""
 
     def __init__(self, plan: Plan) -> None:
@@ -75,7 +74,7 @@ class PathCounter(OnWholeKeys):
         yield KeyCounts(offsets[:-1], self._counter.count(batch.mask, batch.clock, batch.window_start, offsets))
 
 
-class Propagation(OnWholeKeys):
+class Propagation:
     """Hands whole keys to the collector, together with the aggregator that it asks for totals of its own."""
 
     def __init__(self, aggregator: Aggregator) -> None:

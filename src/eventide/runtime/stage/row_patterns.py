@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eventide.match.budget import Account, Budget
-from eventide.match.row_pattern.borders import whole_borders
 from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
-from eventide.match.row_pattern.kernel import RowMatchBatch
-from eventide.match.row_pattern.marking import mark_rows
 from eventide.match.row_pattern.matcher import RowBatch, RowPartitions
-from eventide.pattern.row_patterns import RowsPerMatch
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.matchers.registry import ROWS
 from eventide.runtime.stage.keys import SortedKeys
-from eventide.runtime.stage.parts import OnWholeKeys
 from eventide.runtime.stage.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eventide.match.row_pattern.borders import Borders
     from eventide.match.row_pattern.programs import RowPrograms
     from eventide.plan.row_patterns.plan import RowPlan
     from eventide.runtime.stage.assembly import TableStage
     from eventide.runtime.stage.keys import KeySpans
-    from eventide.runtime.stage.limits import StageLimits
-
-
-class EncodedRows(NamedTuple):
-    """Rows with all conditions on them judged, and the programs with the codes of their strings."""
-
-    batch: RowBatch
-    programs: RowPrograms
 
 
 class RowEncoder:
@@ -46,16 +31,17 @@ class RowEncoder:
     def __init__(self, plan: RowPlan) -> None:
         self._plan = plan
 
-    def encode(self, table: pa.Table, spans: KeySpans) -> EncodedRows:
+    def encode(self, table: pa.Table, spans: KeySpans) -> RowPartitions:
         """Return the rows of whole partitions."""
-        rows = encoded_rows(self._plan, table, spans.offsets())
-        if self._plan.window is None:
-            return rows
-        return rows._replace(batch=rows.batch._replace(horizon=_horizon(table, rows.batch.offset, self._plan.window)))
+        offset = spans.offsets()
+        horizon = None if self._plan.window is None else _horizon(table, offset, self._plan.window)
+        return encoded_rows(self._plan, table, offset, horizon)
 
 
-def encoded_rows(plan: RowPlan, table: pa.Table, offset: npt.NDArray[np.int64]) -> EncodedRows:
-    """Return rows, one partition behind the other; what WITHIN lets into a match is left open."""
+def encoded_rows(
+    plan: RowPlan, table: pa.Table, offset: npt.NDArray[np.int64], horizon: npt.NDArray[np.int64] | None
+) -> RowPartitions:
+    """Return rows, one partition behind the other; `horizon` says which rows WITHIN lets into a match."""
     values = np.zeros((len(plan.values), table.num_rows), np.int64)
     valid = np.zeros((len(plan.values), table.num_rows), np.uint8)
     texts: dict[int, pa.Array] = {}
@@ -74,11 +60,8 @@ def encoded_rows(plan: RowPlan, table: pa.Table, offset: npt.NDArray[np.int64]) 
     mask = np.empty(table.num_rows, np.int64)
     for begin, chunk in _chunks(table, "m"):
         mask[begin : begin + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
-    for bit, condition in enumerate(plan.predicates):
-        if condition.program is not None:
-            marked = mark_rows(condition.program.code, programs.constants, values, valid, offset)
-            mask |= marked.astype(np.int64) << bit
-    return EncodedRows(RowBatch(offset, mask, np.zeros(0, np.int64), values, valid), programs)
+    open_ended = np.zeros(0, np.int64)
+    return RowPartitions(RowBatch(offset, mask, open_ended if horizon is None else horizon, values, valid), programs)
 
 
 def plain_column(table: pa.Table, name: str) -> pa.Array:
@@ -119,51 +102,9 @@ def _with_codes(plan: RowPlan, texts: dict[int, pa.Array], values: npt.NDArray[n
     return plan.programs._replace(constants=constants, label_code=labels)
 
 
-class WholePartitions(OnWholeKeys):
-    """Finds the matches of whole partitions."""
-
-    def __init__(self, plan: RowPlan, limits: StageLimits) -> None:
-        self._plan = plan
-        self._max_steps = limits.max_steps
-        self._account = Account(Budget(matches=limits.max_matches))
-
-    def advance(self, batch: EncodedRows) -> Iterator[RowMatchBatch]:
-        """Take the rows of whole partitions and yield their matches."""
-        borders = whole_borders(self._plan.tables, batch.batch.offset)
-        for matches in found_in(self._plan, batch, borders, self._max_steps):
-            self._account.take_matches(len(matches.start))
-            yield matches
-
-
-def found_in(plan: RowPlan, rows: EncodedRows, borders: Borders, max_steps: int) -> Iterator[RowMatchBatch]:
-    """Yield the matches between borders, which are moved to where nothing is decided yet."""
-    matcher = ROWS.make(plan, rows.programs, max_steps)
-    found = matcher.advance(RowPartitions(rows.batch, borders))
-    if plan.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED:
-        # Which rows are in no match is known when all matches are.
-        return iter([_joined(list(found))])
-    return found
-
-
-def _joined(parts: list[RowMatchBatch]) -> RowMatchBatch:
-    """Return all parts as one."""
-    if not parts:
-        none = np.zeros(0, np.int64)
-        return RowMatchBatch(none, none, none, np.zeros(1, np.int64), np.zeros(0, np.int16))
-    before = np.cumsum([0, *(len(part.path) for part in parts)])
-    firsts = [part.first[:-1] + begin for part, begin in zip(parts, before[:-1], strict=True)]
-    return RowMatchBatch(
-        np.concatenate([part.start for part in parts]),
-        np.concatenate([part.number for part in parts]),
-        np.concatenate([part.partition for part in parts]),
-        np.append(np.concatenate(firsts), before[-1]),
-        np.concatenate([part.path for part in parts]),
-    )
-
-
 def assemble_rows(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Run the stage of a clause over rows that are sorted by partition and order."""
     collect = stage.collector(stage.plan, stage.layout, None, stage.prepared)
     keys = SortedKeys(stage.layout.keys)
-    parts = Stage(keys, RowEncoder(stage.plan), WholePartitions(stage.plan, stage.limits), collect)
+    parts = Stage(keys, RowEncoder(stage.plan), ROWS.make(stage.plan, stage.limits), collect)
     return parts.run(stage.cuts.whole_keys(batches, stage.layout.keys))

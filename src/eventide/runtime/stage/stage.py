@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eventide.runtime.stage.keys import KeyTracker
-    from eventide.runtime.stage.parts import Advance, Collector, Encoder
+    from eventide.runtime.stage.parts import Advance, Collector, Encoder, Holder
 
 Batch = TypeVar("Batch")
 
@@ -18,11 +18,20 @@ Batch = TypeVar("Batch")
 class Stage(Generic[Batch]):
     """Keys tell rows apart, an encoder makes batches of them, what advances finds matches, a collector makes rows of these."""
 
-    def __init__(self, keys: KeyTracker, encode: Encoder[Batch], advance: Advance[Batch], collect: Collector) -> None:
+    def __init__(
+        self,
+        keys: KeyTracker,
+        encode: Encoder[Batch],
+        advance: Advance[Batch],
+        collect: Collector,
+        holder: Holder | None = None,
+    ) -> None:
+        """Put the parts together; `holder` is what advances where it holds rows, None where all keys come whole."""
         self._keys = keys
         self._encode = encode
         self._advance = advance
         self._collect = collect
+        self._holder = holder
         self.held: pa.Table | None = None
         """What was kept of the rows that results to come may name; None before the first row."""
 
@@ -48,13 +57,14 @@ class Stage(Generic[Batch]):
 
     def end(self) -> Iterator[pa.RecordBatch]:
         """Yield what only the end of the rows makes certain."""
-        yield from self.collected(self._advance.finish())
+        if self._holder is not None:
+            yield from self.collected(self._holder.finish())
         yield from self._collect.finish()
 
     def forget(self) -> None:
         """Let the rows go that no result to come names."""
-        if self.held is not None:
-            self.held = self.held.take(pa.array(self._advance.keep()))
+        if self._holder is not None and self.held is not None:
+            self.held = self.held.take(pa.array(self._holder.keep()))
 
     def _encoded(self, table: pa.Table) -> tuple[Batch, pa.Table]:
         spans = self._keys.spans(table)
@@ -66,4 +76,5 @@ class Stage(Generic[Batch]):
     def _advanced(self, batch: Batch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         for found in self._advance.advance(batch):
             yield from self._collect.take(found, payload)
-        self.held = payload.take(pa.array(self._advance.keep()))
+        if self._holder is not None:
+            self.held = payload.take(pa.array(self._holder.keep()))

@@ -66,7 +66,8 @@ class EventBucketQuery(BucketQuery):
 
     def _begin(self) -> None:
         self._parts = self._make_parts(self._plan, self._layout, self._limits)
-        self._stage: Stage[Any] = Stage(self._parts.keys, self._parts.order, self._parts.advance, self._parts.collect)
+        parts = self._parts
+        self._stage: Stage[Any] = Stage(parts.keys, parts.order, parts.advance, parts.collect, holder=parts.advance)
 
     def advance(self, fresh: pa.Table, watermark: int) -> list[pa.Table]:
         """Take events and return the results that are now certain."""

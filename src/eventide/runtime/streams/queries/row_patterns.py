@@ -17,10 +17,11 @@ from eventide.errors import DataError
 from eventide.match.row_pattern.borders import closed_borders, open_borders
 from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
 from eventide.plan.expressions.schema import CLOCK_COLUMN
+from eventide.plan.matchers.registry import ROWS
 from eventide.runtime.collect.row_lines import RowFiller
 from eventide.runtime.stage.failures import errors_of_matcher
-from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
-from eventide.runtime.stage.row_patterns import encoded_rows, found_in, plain_column
+from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS, StageLimits
+from eventide.runtime.stage.row_patterns import encoded_rows, plain_column
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_COLUMNS, BucketQuery, Held
 from eventide.runtime.streams.queries.row_identity import RowSource, line_columns
 from eventide.runtime.streams.queries.row_needs import check_streamable, stream_warnings
@@ -66,6 +67,7 @@ class RowBucketQuery(BucketQuery):
         self._plan = plan
         self._payload = list(payload)
         self._max_steps = max_steps
+        self._matcher = ROWS.make(plan, StageLimits(max_steps=max_steps))
         self._needs = plan.needs
         behind = [
             OrderKey(name, key.descending, key.nulls_first)
@@ -184,12 +186,12 @@ class RowBucketQuery(BucketQuery):
             return []
         plan = self._plan
         table = step.rows.take(pa.array(step.walked))
-        rows = encoded_rows(plan, table, step.offset)
         clock = _numbers(table, CLOCK_COLUMN)
+        horizon = None
         if plan.window is not None:
             known = np.ones(len(clock), np.uint8)
             horizon = horizon_of(clock, known, step.offset, borders.end, plan.window, oldest)
-            rows = rows._replace(batch=rows.batch._replace(horizon=horizon))
+        rows = encoded_rows(plan, table, step.offset, horizon)._replace(borders=borders)
         source = RowSource(
             step.offset, step.partitions.key[step.chosen], step.partitions.check[step.chosen], _numbers(table, ID), clock
         )
@@ -197,7 +199,7 @@ class RowBucketQuery(BucketQuery):
         begin = covered.copy()
         results = []
         with errors_of_matcher(plan, self._max_steps):
-            for matches in found_in(plan, rows, borders, self._max_steps):
+            for matches in self._matcher.advance(rows):
                 np.maximum.at(covered, matches.partition, matches.start + np.diff(matches.first))
                 results.append(self._filled(filler, matches, source, begin, borders.first))
         return [result for result in results if result.num_rows]
