@@ -14,7 +14,7 @@ from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.runs.matcher import RunsMatcher
 from eventide.plan.expressions.schema import Kind, StreamSchema
 from eventide.plan.matchers.protocol import DAG, DISORDER, RECOMPUTE, RUNS, Takes
-from eventide.plan.matchers.registry import MATCHERS, enumerated_plan, make_matcher, make_plan, plan_with_sample, wants_sample
+from eventide.plan.matchers.registry import MATCHERS, enumerated_plan, make_matcher, make_plan, plan_with_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.plan import Plan
 from eventide.runtime.stage import assembly
@@ -73,21 +73,21 @@ def test_without_a_sample_the_query_alone_decides_and_says_so():
 
 
 def test_a_query_without_conditions_between_events_wants_no_sample():
-    assert not wants_sample(plan_of("A ; B+ ; C", 10))
-    assert wants_sample(plan_of(HALF, 10))
+    assert not plan_of("A ; B+ ; C", 10).choice.wants_sample
+    assert plan_of(HALF, 10).choice.wants_sample
 
 
 def test_a_window_that_counts_events_says_itself_whether_loops_are_recomputed():
     large, small = plan_of(LOOP, "10 events"), plan_of(LOOP, "3 events")
     assert (large.choice.matcher, small.choice.matcher) == (RECOMPUTE, DAG)
     assert "too small for recomputation" in small.choice.reason
-    assert not wants_sample(large)
-    assert wants_sample(plan_of(NARROW, "10 events"))
+    assert not large.choice.wants_sample
+    assert plan_of(NARROW, "10 events").choice.wants_sample
 
 
 def test_a_matcher_that_was_asked_for_stays_whatever_the_events_show():
     plan = plan_of(NARROW, 10_000, DAG)
-    assert not wants_sample(plan)
+    assert not plan.choice.wants_sample
     assert plan_with_sample(plan, Sample.of(plan, batch_of(plan, 1_000, 10_000))) is plan
 
 
@@ -101,7 +101,7 @@ def test_an_unknown_matcher_is_refused_with_the_names_that_there_are():
 
 
 def test_a_matcher_that_would_be_wrong_is_refused():
-    with pytest.raises(BindError, match="Recomputation cannot run the query: the pattern holds AND"):
+    with pytest.raises(BindError, match="The matcher recompute cannot run the query: the pattern holds AND"):
         plan_of("A AS a AND B AS b FILTER a.x < b.x", 10, RECOMPUTE)
 
 

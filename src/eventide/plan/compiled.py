@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
@@ -12,6 +12,7 @@ from eventide.pattern import Consumption, Selector, Strategy, WindowUnit
 from eventide.plan.expressions.evaluable import check_evaluable
 from eventide.plan.expressions.operators import OpaqueCondition
 from eventide.plan.expressions.references import span_of
+from eventide.plan.recompute.searched_sequences import searched_or_reason
 from eventide.plan.sequences.binding import own_names
 from eventide.plan.sequences.conditions import ConditionCompiler
 from eventide.plan.sequences.predicates import assign_predicates, with_bits
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from eventide.pattern import Query
     from eventide.plan.expressions.operators import ValueColumn
     from eventide.plan.expressions.schema import StreamSchema
+    from eventide.plan.recompute.searched_sequences import SearchedSequence
     from eventide.plan.sequences.binding import BoundPattern
     from eventide.plan.sequences.bound_query import BoundQuery
     from eventide.plan.sequences.conditions import CompiledCondition
@@ -106,6 +108,8 @@ class CompiledQuery:
     """How many rows the result has at most, where the query says so."""
     forgets: frozenset[int]
     """The occurrences of which the result shows nothing."""
+    searched: tuple[SearchedSequence, ...] | str = ""
+    """The sequences that recomputation would search, or why there are none."""
 
 
 def compile_query(bound: BoundQuery) -> CompiledQuery:
@@ -124,7 +128,8 @@ def compile_query(bound: BoundQuery) -> CompiledQuery:
     root = with_bits(pattern.root, pattern.absences, {index: number for number, index in enumerate(checked)})
     trailing = tuple(checked.index(index) for index in pattern.trailing)
     strict = uses_strategy(root, Strategy.STRICT) or query.selector is Selector.STRICT
-    return CompiledQuery(
+    keep, consume = _KEEP[query.selector], _CONSUME[query.consumption]
+    compiled = CompiledQuery(
         query=query,
         streams=bound.streams,
         keys=bound.keys,
@@ -143,10 +148,10 @@ def compile_query(bound: BoundQuery) -> CompiledQuery:
         variables=tuple(compiler.variables),
         output=output,
         results=results,
-        keep=_KEEP[query.selector],
-        consume=_CONSUME[query.consumption],
-        consumes=query.consumes,
-        compares_matches=query.compares_matches,
+        keep=keep,
+        consume=consume,
+        consumes=consume != CONSUME_NONE,
+        compares_matches=keep is not Keep.ALL,
         timed=window is not None and window.unit.timed,
         checked=bool(conditions or checked),
         leading=tuple(checked.index(index) for index in pattern.leading),
@@ -160,6 +165,7 @@ def compile_query(bound: BoundQuery) -> CompiledQuery:
         most_rows=results.size if isinstance(results, MatchSample) else query.limit,
         forgets=forgotten(pattern, output),
     )
+    return replace(compiled, searched=searched_or_reason(compiled))
 
 
 def forgotten(pattern: BoundPattern, output: OutputPlan) -> frozenset[int]:
@@ -178,7 +184,7 @@ def _compile_conditions(
             compiled.append(judged.compile(condition.tree, scope=condition.scope, source=condition.source))
         except OpaqueCondition as opaque:
             chosen = query.limit is not None or query.sample is not None or query.group_by is not None
-            if condition.scope is not None or query.compares_matches or query.consumes or chosen:
+            if condition.scope is not None or _KEEP[query.selector] is not Keep.ALL or query.consumes or chosen:
                 where = "with a selector, CONSUME BY, GROUP BY, LIMIT, SAMPLE or inside a nested FILTER"
                 raise _opaque_error(opaque, query, where) from None
             if uses_strategy(bound.root, Strategy.NEXT):

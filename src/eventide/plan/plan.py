@@ -26,6 +26,8 @@ class MatcherChoice:
     forced: str | None = None
     forward: bool = False
     """Whether a match grows from its first event on, so that conditions are judged as events arrive."""
+    wants_sample: bool = False
+    """Whether a look at the first events could change the choice."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.errors import BindError
 from eventide.match.dag.matcher import DagMatcher
 from eventide.pattern import Selector, Strategy
 from eventide.plan.matchers.estimate import enumeration_work
 from eventide.plan.matchers.protocol import DAG, Cost, Description, Takes
-from eventide.plan.matchers.searched_sequences import searched_or_reason
 from eventide.plan.matchers.settings import matcher_settings
 from eventide.plan.sequences.structure import uses_strategy
 from eventide.plan.sequences.windows import STEPS
@@ -30,6 +28,7 @@ class Dag:
     takes = Takes.ORDERED
     forward = False
     sliceable = True
+    instead = 'Use matcher="runs", or leave the choice to the planner.'
 
     def why_not(self, query: CompiledQuery) -> str | None:
         """Return why it cannot run a query, or None."""
@@ -39,23 +38,14 @@ class Dag:
             return "it cannot tell which event is next when that depends on a condition between events"
         return None
 
-    def refusal(self, query: CompiledQuery, reason: str) -> BindError:  # noqa: ARG002 - there is one reason only
-        """Return the error for a user who asked for it all the same."""
-        return BindError(
-            "MATCHER_NOT_SOUND",
-            "The shared automaton cannot tell which event is next when that depends on a condition between events.",
-            hint='Use matcher="runs", or leave the choice to the planner.',
-        )
-
     def cost(self, query: CompiledQuery, sample: Sample | None) -> Cost:
         """Return what a run is expected to cost."""
         if not query.conditions:
             return Cost(0.0, "every condition looks at one event, so the automaton does constant work per event")
         reason = "all matches are wanted; conditions between events prune the enumeration"
-        searched = searched_or_reason(query)
-        if sample is None or isinstance(searched, str):
+        if sample is None or isinstance(query.searched, str):
             return Cost(1.0, reason)
-        return Cost(enumeration_work(query, sample, searched), reason)
+        return Cost(enumeration_work(query, sample, query.searched), reason)
 
     def make(self, plan: Plan, settings: RunSettings, *, unjudged: bool = False) -> tuple[Matcher, Labelling]:
         """Return a running matcher and the labelling that explains its labels; `unjudged` leaves the conditions to others."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from eventide.errors import BindError
 from eventide.match.budget import Budget
 from eventide.match.disorder.matcher import DisorderMatcher
 from eventide.match.disorder.settings import DisorderSettings, ForbiddenEvent
@@ -44,18 +43,11 @@ class Disorder:
 
     name = DISORDER
     takes = Takes.ARRIVAL
+    instead = "Leave the choice to the planner: it puts a reorder buffer in front of the other matchers."
 
     def why_not(self, plan: CompiledQuery) -> str | None:
         """Return why events must be put in order first, or None where it can run the query."""
         return disorder_reason(plan)
-
-    def refusal(self, plan: CompiledQuery, reason: str) -> BindError:  # noqa: ARG002 - no place in the text is to blame
-        """Return the error for a user who asked for it all the same."""
-        return BindError(
-            "MATCHER_NOT_SOUND",
-            f"The disorder-native operator cannot run the query: {reason}.",
-            hint="Leave the choice to the planner: it puts a reorder buffer in front of the other matchers.",
-        )
 
     def cost(self, plan: CompiledQuery, sample: Sample | None) -> Cost:  # noqa: ARG002 - streams take it wherever it can run
         """Return a low cost: no event waits in a buffer."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from eventide.plan.compiled import CompiledQuery
     from eventide.plan.matchers.sample import Sample
-    from eventide.plan.matchers.searched_sequences import SearchedSequence
+    from eventide.plan.recompute.searched_sequences import SearchedSequence
 
 SMALL_WINDOW = 6
 """Loops over windows with fewer events are left to the DAG, which is faster there (docs/design/0010)."""

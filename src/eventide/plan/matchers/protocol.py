@@ -7,7 +7,6 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from eventide.errors import BindError
     from eventide.match.protocol import Matcher
     from eventide.plan.compiled import CompiledQuery
     from eventide.plan.matchers.sample import Sample
@@ -66,6 +65,20 @@ class RunSettings(Protocol):
         ...
 
 
+class RowSettings(Protocol):
+    """What a run of a row pattern may set: caps on matches, and on the steps of a search."""
+
+    @property
+    def max_matches(self) -> int | None:
+        """The most matches that a run may find."""
+        ...
+
+    @property
+    def max_steps(self) -> int:
+        """The most steps that a batch of rows may take."""
+        ...
+
+
 class OrderedMatcher(Protocol):
     """A registered matcher of events in order."""
 
@@ -75,13 +88,11 @@ class OrderedMatcher(Protocol):
     """Whether a match grows from its first event on, so that conditions are judged as events arrive."""
     sliceable: bool
     """Whether it enumerates paths, which have the same numbers in all tasks."""
+    instead: str
+    """What a user who asked for it in vain can do."""
 
     def why_not(self, query: CompiledQuery) -> str | None:
         """Return why it cannot run a query, as users are told, or None where it can."""
-        ...
-
-    def refusal(self, query: CompiledQuery, reason: str) -> BindError:
-        """Return the error for a user who asked for it all the same."""
         ...
 
     def cost(self, query: CompiledQuery, sample: Sample | None) -> Cost:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.errors import BindError
 from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.recompute.shape import RecomputeShape, Step
 from eventide.pattern import WindowUnit
 from eventide.plan.matchers.estimate import SMALL_WINDOW, search_work
 from eventide.plan.matchers.protocol import RECOMPUTE, Cost, Description, Takes
-from eventide.plan.matchers.searched_sequences import all_shown, searched_or_reason
 from eventide.plan.matchers.settings import matcher_settings
+from eventide.plan.recompute.searched_sequences import all_shown
 
 if TYPE_CHECKING:
     from eventide.match.protocol import Matcher
     from eventide.plan.compiled import CompiledQuery
     from eventide.plan.matchers.protocol import RunSettings
     from eventide.plan.matchers.sample import Sample
-    from eventide.plan.matchers.searched_sequences import SearchedSequence
     from eventide.plan.plan import Plan
+    from eventide.plan.recompute.searched_sequences import SearchedSequence
     from eventide.plan.sequences.automaton import Automaton
     from eventide.plan.sequences.labelling import Labelling
     from eventide.plan.sequences.windows import BoundWindow
@@ -37,20 +36,11 @@ class Recompute:
     takes = Takes.ORDERED
     forward = False
     sliceable = False
+    instead = "Leave the choice to the planner, or ask for a sequence of events and loops of one event with SELECT ALL."
 
     def why_not(self, query: CompiledQuery) -> str | None:
         """Return why it cannot run a query, or None."""
-        searched = searched_or_reason(query)
-        return searched if isinstance(searched, str) else None
-
-    def refusal(self, query: CompiledQuery, reason: str) -> BindError:
-        """Return the error for a user who asked for it all the same."""
-        return BindError(
-            "MATCHER_NOT_SOUND",
-            f"Recomputation cannot run the query: {reason}.",
-            text=query.query.text or None,
-            hint="Leave the choice to the planner, or ask for a sequence of events and loops of one event with SELECT ALL.",
-        )
+        return query.searched if isinstance(query.searched, str) else None
 
     def cost(self, query: CompiledQuery, sample: Sample | None) -> Cost:
         """Return what a run is expected to cost: little where conditions between events keep few of many partial matches."""
@@ -72,7 +62,7 @@ class Recompute:
 
     def may_pay(self, query: CompiledQuery) -> bool:
         """Return whether there are events for which it is the cheaper matcher."""
-        searched = searched_or_reason(query)
+        searched = query.searched
         if isinstance(searched, str) or not query.conditions or query.query.step_window is not None:
             return False
         looped = any(sequence.looped and sequence.pruned for sequence in searched)
@@ -105,13 +95,12 @@ def _counts_events(window: BoundWindow) -> bool:
     return window.unit is WindowUnit.EVENTS
 
 
-def _searched(query: CompiledQuery) -> list[SearchedSequence]:
-    searched = searched_or_reason(query)
-    assert not isinstance(searched, str), searched
-    return searched
+def _searched(query: CompiledQuery) -> tuple[SearchedSequence, ...]:
+    assert not isinstance(query.searched, str), query.searched
+    return query.searched
 
 
-def _reason(searched: list[SearchedSequence]) -> str:
+def _reason(searched: tuple[SearchedSequence, ...]) -> str:
     inside = "events of a loop" if any(sequence.looped for sequence in searched) else "events"
     reason = f"conditions between {inside} become bits between events, so that no partial match is kept that they forbid"
     if len(searched) > 1:

@@ -50,17 +50,28 @@ def choose_matcher(query: CompiledQuery, forced: str | None = None, sample: Samp
     if name is None or name == ARRIVAL.name:
         # Where events arrive in disorder is decided by the stream; here is chosen who takes them in order.
         cheapest, cost = _cheapest(query, sample)
-        return MatcherChoice(cheapest.name, _explained(query, cheapest, cost, sample), forced=name, forward=cheapest.forward)
+        may_pay = RECOMPUTATION.may_pay(query)
+        unknown = may_pay and not RECOMPUTATION.knows_window(query)
+        reason = cost.reason
+        if sample is not None:
+            reason += f"; the first {sample.events} events show {sample.mean_window:.0f} in a window on average"
+        elif unknown:
+            reason += f"; {_BY_QUERY_ALONE}"
+        elif may_pay and cheapest.name != RECOMPUTE:
+            reason += "; the window is too small for recomputation to pay"
+        wants_sample = unknown and name is None
+        return MatcherChoice(cheapest.name, reason, forced=name, forward=cheapest.forward, wants_sample=wants_sample)
     asked = _BY_NAME[name]
-    reason = asked.why_not(query)
-    if reason is not None:
-        raise asked.refusal(query, reason)
+    against = asked.why_not(query)
+    if against is not None:
+        raise refusal(asked, query, against)
     return MatcherChoice(name, "asked for", forced=name, forward=asked.forward)
 
 
-def wants_sample(plan: Plan) -> bool:
-    """Return whether a look at the first events can change which matcher runs a plan."""
-    return plan.choice.forced is None and RECOMPUTATION.may_pay(plan) and not RECOMPUTATION.knows_window(plan)
+def refusal(matcher: OrderedMatcher | Disorder, query: CompiledQuery, reason: str) -> BindError:
+    """Return the error for a user who asked for a matcher that cannot run a query."""
+    message = f"The matcher {matcher.name} cannot run the query: {reason}."
+    return BindError("MATCHER_NOT_SOUND", message, text=query.query.text or None, hint=matcher.instead)
 
 
 def plan_with_sample(plan: Plan, sample: Sample) -> Plan:
@@ -94,17 +105,6 @@ def _cheapest(query: CompiledQuery, sample: Sample | None) -> tuple[OrderedMatch
     costs = [matcher.cost(query, sample) for matcher in able]
     best = min(range(len(able)), key=lambda number: costs[number].work)
     return able[best], costs[best]
-
-
-def _explained(query: CompiledQuery, chosen: OrderedMatcher, cost: Cost, sample: Sample | None) -> str:
-    """Return why a matcher was chosen, and what the events had to do with it."""
-    if sample is not None:
-        return f"{cost.reason}; the first {sample.events} events show {sample.mean_window:.0f} in a window on average"
-    if not RECOMPUTATION.may_pay(query):
-        return cost.reason
-    if not RECOMPUTATION.knows_window(query):
-        return f"{cost.reason}; {_BY_QUERY_ALONE}"
-    return cost.reason if chosen.name == RECOMPUTE else f"{cost.reason}; the window is too small for recomputation to pay"
 
 
 def make_plan(

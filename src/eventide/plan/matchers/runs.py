@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.errors import BindError
 from eventide.match.runs.matcher import RunsMatcher
 from eventide.plan.matchers.protocol import RUNS, Cost, Description, Takes
 from eventide.plan.matchers.settings import matcher_settings
@@ -28,14 +27,11 @@ class Runs:
     takes = Takes.ORDERED
     forward = True
     sliceable = True
+    instead = "Leave the choice to the planner."
 
     def why_not(self, query: CompiledQuery) -> str | None:  # noqa: ARG002 - runs can run every query
         """Return None: runs can run every query."""
         return None
-
-    def refusal(self, query: CompiledQuery, reason: str) -> BindError:
-        """Return the error for a user who asked for runs where they cannot be had."""
-        return BindError("MATCHER_NOT_SOUND", f"Runs cannot run the query: {reason}.", text=query.query.text or None)
 
     def cost(self, query: CompiledQuery, sample: Sample | None) -> Cost:  # noqa: ARG002 - the last resort, whatever the events
         """Return the highest of all costs."""

@@ -18,7 +18,7 @@ from eventide.match.recompute.shape import (
 )
 from eventide.pattern import Selector
 from eventide.plan.expressions.references import ALL_EVENTS
-from eventide.plan.sequences.part_sequences import NoSequences, PartSequence, sequences_of
+from eventide.plan.recompute.part_sequences import NoSequences, PartSequence, sequences_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,7 +186,7 @@ class SearchedSequence:
         return bool({*self.placed.kinds} - {RESIDUAL, None})
 
 
-def searched_or_reason(query: CompiledQuery) -> list[SearchedSequence] | str:
+def searched_or_reason(query: CompiledQuery) -> tuple[SearchedSequence, ...] | str:
     """Return the sequences that can match, or why a query has none to search."""
     if query.query.selector is not Selector.ALL:
         return f"the selector {query.query.selector.name} compares matches with each other"
@@ -201,7 +201,7 @@ def searched_or_reason(query: CompiledQuery) -> list[SearchedSequence] | str:
     if any(len(parts) > MOST_STEPS for parts in sequences):
         return f"the sequence has more than {MOST_STEPS} steps"
     searched = [SearchedSequence(parts, PlacedConditions(query, parts)) for parts in sequences]
-    return [sequence for sequence in searched if not sequence.placed.impossible]
+    return tuple(sequence for sequence in searched if not sequence.placed.impossible)
 
 
 def all_shown(query: CompiledQuery, searched: Sequence[SearchedSequence]) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from eventide.pattern import Selector, Strategy
+from eventide.pattern import Consumption, Selector, Strategy
 from eventide.plan.expressions.schema import Kind
 from eventide.plan.sequences.structure import (
     Alternatives,
@@ -66,7 +66,7 @@ def _without(pattern: BoundPattern, attribute: str, schema: StreamSchema) -> Bou
 
 
 def _sound_for(query: Query, root: Node) -> bool:
-    if query.consumes or query.selector is Selector.STRICT:
+    if query.consumption is not Consumption.NONE or query.selector is Selector.STRICT:
         return False
     if query.window is not None and not query.window.unit.timed:
         return False

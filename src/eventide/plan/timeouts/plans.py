@@ -13,10 +13,10 @@ from eventide.plan.sequences.output import MATCH_START
 from eventide.plan.timeouts.queries import columns_named, timeout_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from eventide.pattern import Query
-    from eventide.plan.expressions.schema import KindsOf, StreamSchema
+    from eventide.plan.expressions.schema import KindsOf
     from eventide.plan.plan import Plan
     from eventide.plan.timeouts.queries import TimeoutQueries
 
@@ -26,29 +26,24 @@ _STREAM_RULES = tuple(rule for rule in RULES if rule is not partition_by_equalit
 
 @dataclass(frozen=True)
 class TimeoutPlans:
-    """What is asked, and the plans of the prefixes and of the whole pattern, in that order."""
+    """What is asked of a query, and the plans of the prefixes and of the whole pattern, in that order."""
 
+    query: Query
     asked: TimeoutQueries
     plans: tuple[Plan, ...]
 
 
-def plan_table_timeouts(query: Query, streams: Mapping[str, StreamSchema], kinds_of: KindsOf) -> TimeoutPlans:
-    """Return the plans that find the time-outs of tables."""
-    asked = timeout_queries(query)
-    with _fitting_hint():
-        plans = tuple(make_plan(one, streams, kinds_of) for one in (*asked.prefixes, asked.whole))
-    return TimeoutPlans(asked, plans)
-
-
-def plan_stream_timeouts(query: Query, streams: Mapping[str, StreamSchema], kinds_of: KindsOf) -> TimeoutPlans:
-    """Return the plans that find the time-outs of streams: the first one shows the keys and the time of each start."""
-    asked = timeout_queries(query)
-    shown = columns_named(*(name.text for name in query.partition_by), MATCH_START)
-    beginning = replace(asked.prefixes[0], output=shown)
+def plan_timeouts(plan: Plan, kinds_of: KindsOf, *, streaming: bool) -> TimeoutPlans:
+    """Return the plans that find the time-outs of a query; on streams the first one shows the keys and the time of each start."""
+    query, asked, rules = plan.query, timeout_queries(plan.query), RULES
+    beginning = asked.prefixes[0]
+    if streaming:
+        shown = columns_named(*(name.text for name in query.partition_by), MATCH_START)
+        beginning, rules = replace(beginning, output=shown), _STREAM_RULES
     with _fitting_hint():
         queries = (beginning, *asked.prefixes[1:], asked.whole)
-        plans = tuple(make_plan(one, streams, kinds_of, rules=_STREAM_RULES) for one in queries)
-    return TimeoutPlans(asked, plans)
+        plans = tuple(make_plan(one, dict(plan.streams), kinds_of, rules=rules) for one in queries)
+    return TimeoutPlans(query, asked, plans)
 
 
 @contextmanager

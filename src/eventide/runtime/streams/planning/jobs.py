@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
 from eventide.pattern.sequence_printing import to_ceql
-from eventide.plan.matchers.registry import ARRIVAL, enumerated_plan
+from eventide.plan.matchers.registry import ARRIVAL, enumerated_plan, refusal
 from eventide.plan.totals.results import Groups
 from eventide.runtime.prepare.sequences import CLOCK, STREAM, TIE, layout_of, prepared_columns
 from eventide.runtime.stage.shown_keys import SHOWN
@@ -226,7 +226,7 @@ def bucket_query_of(plan: Plan, layout: Layout, options: StreamOptions) -> tuple
     if reason is None:
         return partial(EventBucketQuery, arrival_parts, plan, layout), ARRIVAL.name
     if plan.choice.forced == ARRIVAL.name:
-        raise ARRIVAL.refusal(plan, reason)
+        raise refusal(ARRIVAL, plan, reason)
     if isinstance(plan.results, Groups):
         name = f"groups {plan.totals_method.growth.value} {plan.choice.matcher}"
         return partial(EventBucketQuery, group_parts, plan, layout), name
