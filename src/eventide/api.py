@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from eventide import pipeline
 from eventide.errors import BindError, EventideWarning, did_you_mean
 from eventide.explain import describe_statement, explain
 from eventide.kinds import kind_of
-from eventide.language import parse
 from eventide.language.sql.statement import parse_statement
 from eventide.plan.expressions.schema import TIME_UNITS, Kind, StreamSchema
 from eventide.plan.matchers.registry import make_plan
 from eventide.runtime.inputs import EventInput, read_events
 from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.runs.asked import Asked
-from eventide.runtime.sql.program import StatementProgram
+from eventide.runtime.sql.program import run_statement, statement_schema
 from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from eventide.language.sql.statement import MatchClause
     from eventide.language.sql.statement import Statement as StatementModel
     from eventide.pattern import Query as QueryModel
+    from eventide.runtime.inputs import RowInput
     from eventide.runtime.relational.adapter import Adapter, Relation
 
 
@@ -274,7 +276,7 @@ def query(text: str | QueryModel, language: str | None = None) -> Query:
     >>> query("SELECT * WHERE A ; B").model.language
     'ceql'
     """
-    return Query(parse(text, language))
+    return Query(pipeline.read(text, language))
 
 
 def sql(
@@ -353,21 +355,28 @@ class Statement:
             max_state=max_state,
             overflow=overflow,
         )
-        return pipeline.run_statement(StatementProgram(self.model, spark, tables), options)
+        return run_statement(self.model, spark, tables, options, partial(pipeline.run_clause, options=options))
 
     def output_schema(self, *, spark: Any = None, **tables: Any) -> Any:
         """Return the schema of the result without reading the tables; raises a BindError when the query does not fit them."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
-            program = StatementProgram(self.model, spark, tables)
-            return program.schema(lambda clause, source: pipeline.run(clause.query, source, RunOptions()))
+            return statement_schema(self.model, spark, tables, partial(pipeline.run_clause, options=RunOptions()))
 
     def explain(self, format: str = "text", *, spark: Any = None, **tables: Any) -> str:  # noqa: A002
         """Return how each MATCH_RECOGNIZE clause is run, as text, as a mermaid or as a dot diagram."""
+        planned = []
+
+        def match(clause: MatchClause, source: RowInput) -> Relation:
+            plan = pipeline.plan(clause.query, source, RunOptions())
+            work = pipeline.work_of(plan, source, RunOptions())
+            planned.append((plan, work.explained(), clause))
+            return pipeline.carry_out(work)
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
-            program = StatementProgram(self.model, spark, tables)
-            return explain(describe_statement(pipeline.plan_statement(program)), format)
+            statement_schema(self.model, spark, tables, match)
+        return explain(describe_statement(planned), format)
 
 
 def statement(text: str) -> Statement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eventide.explain import describe_row_pattern, describe_sequence
@@ -13,11 +13,12 @@ from eventide.plan.rewrite import RULES
 from eventide.plan.row_patterns.binding import bind_row_pattern
 from eventide.plan.row_patterns.plan import choose_row_plan
 from eventide.plan.sequences.bound_query import bind_query
-from eventide.runtime.runs.row_patterns import row_work
-from eventide.runtime.runs.sequences import sequence_work
+from eventide.plan.timeouts.plans import plan_timeouts
+from eventide.runtime.runs import row_patterns, sequences
+from eventide.runtime.runs.asked import Asked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from eventide.explain.rendering.model import Description
     from eventide.runtime.work import Work
@@ -35,14 +36,18 @@ class Kind:
     """Bound pattern -> bound pattern, in this order."""
     choose: Callable[[Any, str | None], Any]
     """(bound pattern, forced matcher) -> plan."""
-    work: Callable[..., Work]
-    """(input, plan, settings, what is asked) -> what prepares, matches and finishes; refuses settings that cannot act."""
+    runs: Mapping[Asked, Callable[..., Work]]
+    """(input, plan, settings) -> what prepares, matches and finishes; refuses settings that cannot act."""
     describe: Callable[[Any, str | None], Description]
     """(plan, the engine's own plan) -> what every format of explain shows."""
+    further_plans: Mapping[Asked, Callable[..., Any]] = field(default_factory=dict)
+    """(plan, kinds of expressions, whether the input is a stream) -> the plans of what needs others than that of the query."""
 
 
-SEQUENCES = Kind("sequences", Query, bind_query, RULES, choose, sequence_work, describe_sequence)
-ROW_PATTERNS = Kind("row patterns", RowQuery, bind_row_pattern, (), choose_row_plan, row_work, describe_row_pattern)
+SEQUENCES = Kind(
+    "sequences", Query, bind_query, RULES, choose, sequences.RUNS, describe_sequence, {Asked.TIMEOUTS: plan_timeouts}
+)
+ROW_PATTERNS = Kind("row patterns", RowQuery, bind_row_pattern, (), choose_row_plan, row_patterns.RUNS, describe_row_pattern)
 KINDS = (SEQUENCES, ROW_PATTERNS)
 
 

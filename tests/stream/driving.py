@@ -63,8 +63,9 @@ class Run:
 
     def prepared(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Prepare a micro-batch as the relational engine does."""
-        streams = {name: (self.events[name].schema, ENGINE.read(table)) for name, table in tables.items()}
-        numbered = ENGINE.number(EventInput(ENGINE, streams).events, "__et_row")
+        schemas = {name: self.events[name].schema for name in tables}
+        relations = {name: ENGINE.read(table) for name, table in tables.items()}
+        numbered = ENGINE.number(EventInput(ENGINE, schemas, relations, streaming=True).events, "__et_row")
         return ENGINE.result(ENGINE.arrange(numbered, self.work.columns, (), [SortKey("__et_row")]))
 
     def feed(self, tables: Mapping[str, pa.Table]) -> list[BucketOutput]:

@@ -34,7 +34,7 @@ def plan_of(text: str, table: pa.Table) -> RowPlan:
     """Bind the first clause of a query."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EventideWarning)
-        return pipeline.plan(parse_statement(text).clauses[0].query, RowInput(ENGINE, ENGINE.read(table)), RunOptions())
+        return pipeline.plan(parse_statement(text).clauses[0].query, RowInput.of(ENGINE, ENGINE.read(table)), RunOptions())
 
 
 @dataclass
@@ -127,4 +127,4 @@ def once(tables: list[pa.Table]) -> bool:
 
 def rows_of_table(plan: RowPlan, table: pa.Table) -> pa.Table:
     """Return the rows that a clause has over a table."""
-    return ENGINE.result(pipeline.run(plan.query, RowInput(ENGINE, ENGINE.read(table)), RunOptions()))
+    return ENGINE.result(pipeline.run(plan.query, RowInput.of(ENGINE, ENGINE.read(table)), RunOptions()))

@@ -32,7 +32,8 @@ CLAUSE_WORDS = ("SELECT", "FROM", "WHERE", "FILTER", "PARTITION", "WITHIN", "SLI
 SELECTOR_WORDS = ("ALL", "ANY", "NEXT", "NXT", "LAST", "MAX", "STRICT")
 RESERVED_WORDS = frozenset((*CLAUSE_WORDS, *SELECTOR_WORDS, "AND", "OR", "NOT", "AS"))
 
-_PLAIN = re.compile(r"[^\W\d]\w*")
+PLAIN_NAME = re.compile(rf"(?!(?:{'|'.join(sorted(RESERVED_WORDS))})\Z)[^\W\d]\w*", re.IGNORECASE)
+"""A name that can be written without backticks."""
 _SEQUENCE_SIGN = {Strategy.ANY: ";", Strategy.STRICT: ":", Strategy.NEXT: "~>"}
 _LOOP_SIGN = {Strategy.ANY: "", Strategy.STRICT: ":", Strategy.NEXT: "~"}
 _UNITS = (
@@ -151,16 +152,7 @@ def quote_name(name: str) -> str:
     >>> quote_name("price"), quote_name("limit"), quote_name("a b")
     ('price', '`limit`', '`a b`')
     """
-    return name if is_plain_name(name) else "`" + name.replace("`", "``") + "`"
-
-
-def is_plain_name(name: str) -> bool:
-    """Say whether a name can be written without backticks.
-
-    >>> is_plain_name("price"), is_plain_name("within")
-    (True, False)
-    """
-    return _PLAIN.fullmatch(name) is not None and name.upper() not in RESERVED_WORDS
+    return name if PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def _select_line(query: Query) -> str:

@@ -158,10 +158,9 @@ class WindowUnit(Enum):
     TIME_UNITS = "time units"
     ATTRIBUTE = "attribute"
 
-    @property
-    def timed(self) -> bool:
+    def __init__(self, text: str) -> None:
+        self.timed = text in ("duration", "time units")
         """Whether the window is a length of time."""
-        return self in (WindowUnit.DURATION, WindowUnit.TIME_UNITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,11 +257,6 @@ class Query:
         """Whether a match takes its events away from later ones."""
         return self.consumption is not Consumption.NONE
 
-    @property
-    def compares_matches(self) -> bool:
-        """Whether the selector compares the matches that end at one event."""
-        return self.selector not in (Selector.ALL, Selector.STRICT)
-
 
 def children(pattern: Pattern) -> tuple[Pattern, ...]:
     """Return the direct sub-patterns."""
@@ -277,11 +271,17 @@ def children(pattern: Pattern) -> tuple[Pattern, ...]:
 
 def walk(pattern: Pattern) -> Iterator[Pattern]:
     """Yield the pattern and all its sub-patterns, parents first, in the order they were written."""
-    pending = [pattern]
+    for part, _ in levels(pattern):
+        yield part
+
+
+def levels(pattern: Pattern) -> Iterator[tuple[Pattern, int]]:
+    """Yield what `walk` yields, each with its depth: 1 for the pattern itself."""
+    pending = [(pattern, 1)]
     while pending:
-        current = pending.pop()
-        yield current
-        pending.extend(reversed(children(current)))
+        current, depth = pending.pop()
+        yield current, depth
+        pending.extend((child, depth + 1) for child in reversed(children(current)))
 
 
 def absences(pattern: Pattern) -> Iterator[Absence]:

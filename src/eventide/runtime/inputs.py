@@ -35,18 +35,17 @@ class RowInput:
 
     engine: Adapter
     rows: Relation
-    clause: int = 1
+    schema: Mapping[str, Kind]
+    """The columns with their kinds."""
+    streaming: bool
+    """Whether the rows never end."""
+    clause: int
     """Which clause of its statement reads them; counters of streams have names with its number."""
 
-    @property
-    def streaming(self) -> bool:
-        """Whether the rows never end."""
-        return self.engine.is_stream(self.rows)
-
-    @property
-    def schema(self) -> dict[str, Kind]:
-        """The columns with their kinds."""
-        return kinds_of_columns(self.engine.schema(self.rows))
+    @classmethod
+    def of(cls, engine: Adapter, rows: Relation, clause: int = 1) -> RowInput:
+        """Return the rows of a relation."""
+        return cls(engine, rows, kinds_of_columns(engine.schema(rows)), engine.is_stream(rows), clause)
 
     def kinds_of(self, trees: Sequence[exp.Expression]) -> list[Kind]:
         """Return the kinds of expressions over one row."""
@@ -62,7 +61,11 @@ class EventInput:
     """The events of one or several streams."""
 
     engine: Adapter
-    streams: Mapping[str, tuple[StreamSchema, Relation]]
+    schema: Mapping[str, StreamSchema]
+    """The columns of each stream and their roles."""
+    relations: Mapping[str, Relation]
+    streaming: bool
+    """Whether the events never end."""
 
     @classmethod
     def of(cls, given: Mapping[str, tuple[Adapter, Relation, StreamSchema]], query: Query) -> EventInput:
@@ -78,29 +81,24 @@ class EventInput:
                 "Some streams are Spark DataFrames and some are Arrow data.",
                 hint="Give all streams in one form, for example spark.createDataFrame(table.to_pandas()).",
             )
-        read = {name: (schema, relation) for name, (_, relation, schema) in chosen.items()}
-        if len({engines[0].is_stream(relation) for _, relation in read.values()}) > 1:
+        streaming = {engines[0].is_stream(relation) for _, relation, _ in chosen.values()}
+        if len(streaming) > 1:
             raise BindError(
                 "MIXED_STREAMS",
                 "Some DataFrames are streams and some are not.",
                 hint="Read all of them with spark.readStream, or all with spark.read.",
             )
-        return cls(engines[0], read)
-
-    @property
-    def streaming(self) -> bool:
-        """Whether the events never end."""
-        return any(self.engine.is_stream(relation) for _, relation in self.streams.values())
-
-    @property
-    def schema(self) -> dict[str, StreamSchema]:
-        """The columns of each stream and their roles."""
-        return {name: schema for name, (schema, _) in self.streams.items()}
+        return cls(
+            engines[0],
+            {name: schema for name, (_, _, schema) in chosen.items()},
+            {name: relation for name, (_, relation, _) in chosen.items()},
+            streaming.pop(),
+        )
 
     @cached_property
     def events(self) -> Relation:
         """The events of all streams with the columns of their roles."""
-        return merged(self.engine, list(self.streams.values()))
+        return merged(self.engine, [(self.schema[name], relation) for name, relation in self.relations.items()])
 
     def kinds_of(self, trees: Sequence[exp.Expression]) -> list[Kind]:
         """Return the kinds of expressions over one event."""
@@ -108,13 +106,13 @@ class EventInput:
 
     def refuse_nested(self, keys: Sequence[str]) -> None:
         """Refuse keys that hold several values."""
-        _refuse_nested(keys, [self.engine.schema(relation) for _, relation in self.streams.values()])
+        _refuse_nested(keys, [self.engine.schema(relation) for relation in self.relations.values()])
 
     def count_missing(self, column: str | None = None) -> int | None:
         """Return how many events have no value in a column (None: no time), or None where that would have to be counted."""
         counted = 0
-        for schema, relation in self.streams.values():
-            nulls = self.engine.count_nulls(relation, schema.time if column is None else column)
+        for name, relation in self.relations.items():
+            nulls = self.engine.count_nulls(relation, self.schema[name].time if column is None else column)
             if nulls is None:
                 return None
             counted += nulls

@@ -72,7 +72,8 @@ def move_conditions_to_absences(pattern: Pattern) -> Pattern:
     'B.x > A.x'
     """
     names = {name for absence in absences(pattern) if (name := negated_variable(absence)) is not None}
-    names -= positive_variables(pattern)
+    if names:
+        names -= positive_variables(pattern)
     if not names:
         return pattern
     moved: dict[str, list[Expression]] = {}

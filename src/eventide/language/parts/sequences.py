@@ -20,7 +20,7 @@ from eventide.pattern.sequences import (
     Repeat,
     Sequence,
     Strategy,
-    children,
+    levels,
 )
 
 if TYPE_CHECKING:
@@ -114,8 +114,7 @@ def finished(query: Query) -> Query:
     >>> finished(Query(pattern=Event("A"))).pattern.type
     'A'
     """
-    _check_depth(query.pattern)
-    _check_edges(query)
+    _check(query)
     return replace(query, pattern=move_conditions_to_absences(query.pattern))
 
 
@@ -141,11 +140,12 @@ def _strictest(strategies: list[Strategy]) -> Strategy:
     return next((strategy for strategy in (Strategy.STRICT, Strategy.NEXT) if strategy in strategies), Strategy.ANY)
 
 
-def _check_depth(pattern: Pattern) -> None:
-    """Refuse a pattern that later stages, which walk it recursively, could not walk."""
-    pending = [(pattern, 1)]
-    while pending:
-        current, depth = pending.pop()
+def _check(query: Query) -> None:
+    """Refuse a pattern too deep for later stages, which walk it recursively, and absences at an edge that mean nothing there."""
+    outermost = query.pattern
+    while isinstance(outermost, Named | Filtered):
+        outermost = outermost.pattern
+    for current, depth in levels(query.pattern):
         if depth > MAXIMUM_DEPTH:
             raise ParseError(
                 "QUERY_TOO_DEEP",
@@ -153,31 +153,23 @@ def _check_depth(pattern: Pattern) -> None:
                 span=current.span,
                 hint="Use fewer levels of parentheses, names and quantifiers.",
             )
-        pending.extend((child, depth + 1) for child in children(current))
+        if isinstance(current, Sequence) and (current.leading or current.trailing):
+            _check_edges(current, query, outermost=current is outermost)
 
 
-def _check_edges(query: Query) -> None:
+def _check_edges(sequence: Sequence, query: Query, *, outermost: bool) -> None:
     """Absences at the edge of a sequence have a meaning only for the outermost sequence, and only with a window."""
-    outermost = query.pattern
-    while isinstance(outermost, Named | Filtered):
-        outermost = outermost.pattern
-    pending = [query.pattern]
-    while pending:
-        current = pending.pop()
-        pending.extend(children(current))
-        edges = (*current.leading, *current.trailing) if isinstance(current, Sequence) else ()
-        if not edges:
-            continue
-        if current is not outermost:
-            raise not_position(
-                edges[0], "NOT cannot stand at the edge of a group.", "Put it between two parts, or outside the parentheses."
-            )
-        if query.window is None:
-            where = "begins" if isinstance(current, Sequence) and current.leading else "ends"
-            beside = "" if query.step_window is None else ", 30 seconds BETWEEN STEPS"
-            raise ParseError(
-                "NOT_WITHOUT_WITHIN",
-                f"A pattern that {where} with NOT needs a window{' of the whole match' if beside else ''}.",
-                span=edges[0].span,
-                hint=f"Add {'one' if beside else 'WITHIN'}, as in WITHIN 30 minutes{beside}.",
-            )
+    edge = (*sequence.leading, *sequence.trailing)[0]
+    if not outermost:
+        raise not_position(
+            edge, "NOT cannot stand at the edge of a group.", "Put it between two parts, or outside the parentheses."
+        )
+    if query.window is None:
+        where = "begins" if sequence.leading else "ends"
+        beside = "" if query.step_window is None else ", 30 seconds BETWEEN STEPS"
+        raise ParseError(
+            "NOT_WITHOUT_WITHIN",
+            f"A pattern that {where} with NOT needs a window{' of the whole match' if beside else ''}.",
+            span=edge.span,
+            hint=f"Add {'one' if beside else 'WITHIN'}, as in WITHIN 30 minutes{beside}.",
+        )

@@ -29,7 +29,7 @@ def parse_grouping(text: str, offset: int = 0) -> Grouping:
         raise ParseError(
             "BAD_GROUPING",
             f"GROUP BY does not know {first.value}.",
-            span=span_of(first).shifted(offset),
+            span=span_of(first, offset=offset),
             hint="Write GROUP BY PARTITION, GROUP BY END or GROUP BY WINDOW 5 minutes; attributes go into PARTITION BY.",
         )
     if not rest:
@@ -38,7 +38,7 @@ def parse_grouping(text: str, offset: int = 0) -> Grouping:
         raise ParseError(
             "BAD_GROUPING",
             f"GROUP BY {unit.name} ends before {rest[0].value}.",
-            span=span_of(rest[0], rest[-1]).shifted(offset),
+            span=span_of(rest[0], rest[-1], offset=offset),
             hint="PARTITION BY says by which attributes; GROUP BY takes one of PARTITION, END and WINDOW.",
         )
     begin = rest[0].start_pos or 0
@@ -47,7 +47,7 @@ def parse_grouping(text: str, offset: int = 0) -> Grouping:
         raise ParseError(
             "BAD_GROUPING",
             "The windows of GROUP BY have a length in time and follow each other without gaps.",
-            span=span_of(rest[0], rest[-1]).shifted(offset),
+            span=span_of(rest[0], rest[-1], offset=offset),
             hint="Write GROUP BY WINDOW 5 minutes.",
         )
     return Grouping(unit, size, span=span)
@@ -87,7 +87,7 @@ def parse_sample(text: str, offset: int = 0) -> Sample:
         raise ParseError(
             "BAD_SAMPLE",
             f"{tokens[1].value} cannot come after the size of a sample.",
-            span=span_of(tokens[1]).shifted(offset),
+            span=span_of(tokens[1], offset=offset),
             hint=did_you_mean(tokens[1].value, ["SEED"]) if tokens[1].type == "NAME" else "Write SAMPLE 10 SEED 7.",
         )
     if len(tokens) != 3:

@@ -62,7 +62,7 @@ class _WindowReader:
         self.offset = offset
         self.tokens = tokenize(text)
         self.index = 0
-        self.span = span_of(self.tokens[0], self.tokens[-1]).shifted(offset) if self.tokens else Span(offset, offset + 1)
+        self.span = span_of(self.tokens[0], self.tokens[-1], offset=offset) if self.tokens else Span(offset, offset + 1)
 
     def window(self) -> Window:
         unit, size, attribute = self._size()
@@ -201,5 +201,5 @@ class _WindowReader:
         return self.tokens[self.index] if self.index < len(self.tokens) else None
 
     def _fail(self, message: str, token: Token | None, hint: str) -> NoReturn:
-        span = self.span if token is None else span_of(token).shifted(self.offset)
+        span = self.span if token is None else span_of(token, offset=self.offset)
         raise ParseError("BAD_WINDOW", message, text=self.source_text, span=span, hint=hint)

@@ -81,7 +81,7 @@ def _parse(text: str, offset: int, source_text: str, what: str) -> Expression:
             span=Span(offset, offset + max(len(text), 1)),
             hint="Write something such as a.price < 10.",
         )
-    span = span_of(tokens[0], tokens[-1]).shifted(offset)
+    span = span_of(tokens[0], tokens[-1], offset=offset)
     try:
         tree = _read(_blanked(text, tokens), offset, source_text, what)
         _shift_positions(tree, offset)

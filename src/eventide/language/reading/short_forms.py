@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
 from eventide.errors import ParseError, Span
-from eventide.pattern.sequence_printing import is_plain_name
+from eventide.pattern.sequence_printing import PLAIN_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,7 +105,7 @@ def make_identifier(name: str, place: Span | None = None) -> exp.Identifier:
     >>> make_identifier("limit").sql(dialect="spark")
     '`limit`'
     """
-    identifier = exp.Identifier(this=name, quoted=not is_plain_name(name) or name.upper() in Spark.Tokenizer.KEYWORDS)
+    identifier = exp.Identifier(this=name, quoted=not PLAIN_NAME.fullmatch(name) or name.upper() in Spark.Tokenizer.KEYWORDS)
     if place is not None:
         identifier.meta.update(start=place.start, end=place.end - 1)
     return identifier
@@ -189,7 +189,7 @@ def _placed(function: exp.Expression, identifier: exp.Identifier) -> exp.Express
 def _settle_quotes(identifier: exp.Identifier) -> None:
     """Quote a name exactly when a reader would take it for something else, so that equal names print equally."""
     name = identifier.name
-    if not is_plain_name(name):
+    if not PLAIN_NAME.fullmatch(name):
         identifier.set("quoted", True)
     elif name.upper() not in Spark.Tokenizer.KEYWORDS:
         identifier.set("quoted", False)

@@ -71,13 +71,13 @@ def tokenize(text: str) -> list[Token]:
     return tokens
 
 
-def span_of(first: Token, last: Token | None = None) -> Span:
-    """Return the place from the first token to the end of the last.
+def span_of(first: Token, last: Token | None = None, offset: int = 0) -> Span:
+    """Return the place from the first token to the end of the last, in a text that holds theirs at `offset`.
 
-    >>> span_of(*tokenize("ab cd"))
-    Span(start=0, end=5)
+    >>> span_of(*tokenize("ab cd"), offset=10)
+    Span(start=10, end=15)
     """
-    return Span(first.start_pos or 0, (last or first).end_pos or 0)
+    return Span(offset + (first.start_pos or 0), offset + ((last or first).end_pos or 0))
 
 
 def bare_name(token: Token) -> str:

@@ -1,1 +1,1 @@
-"""Which driver runs a plan, one module for each kind of pattern."""
+"""What can be asked of a query, and which driver answers it: one module for each kind of pattern."""

@@ -1,4 +1,4 @@
-"""Which driver runs a row pattern: that of tables, or that of streams."""
+"""The runs of a row pattern, on the driver of tables or on that of streams."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from eventide.runtime.work import Work
 
 
-def row_work(source: RowInput, plan: RowPlan, options: RunOptions, asked: Asked = Asked.MATCHES) -> Work:  # noqa: ARG001
-    """Return the run of a row pattern; SQL counts its rows itself."""
+def matching(source: RowInput, plan: RowPlan, options: RunOptions) -> Work:
+    """Return the run that finds the matches; refuses settings that cannot act."""
     source.refuse_nested(plan.keys)
     for warning in plan.warnings:
         warn(warning)
@@ -26,3 +26,7 @@ def row_work(source: RowInput, plan: RowPlan, options: RunOptions, asked: Asked 
     from eventide.runtime.streams.spark import host  # noqa: PLC0415 - Spark is optional and slow to import
 
     return host.matching_rows(source, plan, options)
+
+
+RUNS = {Asked.MATCHES: matching}
+"""SQL counts the rows of a result itself."""

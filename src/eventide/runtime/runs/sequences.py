@@ -1,4 +1,4 @@
-"""Which driver runs a sequence: that of tables, or that of streams."""
+"""The runs of a sequence: what is asked of it, on the driver of tables or on that of streams."""
 
 from __future__ import annotations
 
@@ -15,60 +15,81 @@ from eventide.runtime.tables.timeouts import TimeoutWork
 from eventide.runtime.tables.together import QueriesWork
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
 
     from eventide.plan.plan import Plan
+    from eventide.plan.timeouts.plans import TimeoutPlans
     from eventide.runtime.inputs import EventInput
     from eventide.runtime.options import RunOptions
     from eventide.runtime.work import Work
 
 
-def sequence_work(source: EventInput, plan: Plan, options: RunOptions, asked: Asked) -> Work:
-    """Return the run of a sequence; refuses settings that cannot act."""
-    source.refuse_nested([*plan.keys, *plan.derived_keys])
+def matching(source: EventInput, plan: Plan, options: RunOptions) -> Work:
+    """Return the run that finds the matches; refuses settings that cannot act."""
+    _refuse_nested_keys(source, plan)
+    check_settings(source, plan, options)
+    for warning in plan.warnings if source.streaming or options.max_matches is None else ():
+        warn(warning)
     if source.streaming:
-        return _stream_of(source, plan, options, asked)
-    match asked:
-        case Asked.MATCHES:
-            check_settings(source, plan, options)
-            for warning in plan.warnings if options.max_matches is None else ():
-                warn(warning)
-            tables.report_left_out(source, plan)
-            return tables.matching(source, plan, options)
-        case Asked.COUNT:
-            method = plan.totals_method
-            if method.growth is Growth.ENUMERATION and plan.explosive:
-                warn(f"count enumerates every match here, because {method.reason}.")
-            return tables.counting(source, plan)
-        case Asked.TIMEOUTS:
-            return TimeoutWork(source, plan)
-        case Asked.LATE:
-            raise BindError(
-                "NOT_A_STREAM",
-                "Only the events of a stream can be late; here all events are known.",
-                hint="Read the events with spark.readStream.",
-            )
+        return _host().matching_events(source, plan, options)  # type: ignore[no-any-return]
+    tables.report_left_out(source, plan)
+    return tables.matching(source, plan, options)
 
 
-def _stream_of(source: EventInput, plan: Plan, options: RunOptions, asked: Asked) -> Work:
-    from eventide.runtime.streams.spark import host  # noqa: PLC0415 - Spark is optional and slow to import
+def counting(source: EventInput, plan: Plan, options: RunOptions) -> Work:  # noqa: ARG001 - none of them acts here
+    """Return the run that counts the matches of each key."""
+    _refuse_nested_keys(source, plan)
+    if source.streaming:
+        raise BindError(
+            "COUNT_ON_STREAM",
+            "The number of all matches of a stream is never final.",
+            hint='Count what comes out: q.match(events).groupBy("key").count() in complete or update mode.',
+        )
+    method = plan.totals_method
+    if method.growth is Growth.ENUMERATION and plan.explosive:
+        warn(f"count enumerates every match here, because {method.reason}.")
+    return tables.counting(source, plan)
 
-    match asked:
-        case Asked.MATCHES:
-            check_settings(source, plan, options)
-            for warning in plan.warnings:
-                warn(warning)
-            return host.matching_events(source, plan, options)
-        case Asked.COUNT:
-            raise BindError(
-                "COUNT_ON_STREAM",
-                "The number of all matches of a stream is never final.",
-                hint='Count what comes out: q.match(events).groupBy("key").count() in complete or update mode.',
-            )
-        case Asked.TIMEOUTS:
-            return host.timing_out(source, plan, options)
-        case Asked.LATE:
-            return host.being_late(source, options)
+
+def timing_out(source: EventInput, plans: TimeoutPlans, options: RunOptions) -> Work:
+    """Return the run that finds the matches which are never completed."""
+    _refuse_nested_keys(source, plans.plans[-1])
+    if source.streaming:
+        return _host().timing_out(source, plans, options)  # type: ignore[no-any-return]
+    return TimeoutWork(source, plans)
+
+
+def being_late(source: EventInput, plan: Plan, options: RunOptions) -> Work:
+    """Return the run that finds the late events of a stream."""
+    _refuse_nested_keys(source, plan)
+    if source.streaming:
+        return _host().being_late(source, options)  # type: ignore[no-any-return]
+    raise BindError(
+        "NOT_A_STREAM",
+        "Only the events of a stream can be late; here all events are known.",
+        hint="Read the events with spark.readStream.",
+    )
+
+
+RUNS: Mapping[Asked, Callable[..., Work]] = {
+    Asked.MATCHES: matching,
+    Asked.COUNT: counting,
+    Asked.TIMEOUTS: timing_out,
+    Asked.LATE: being_late,
+}
+
+
+def matching_together(plans: Mapping[str, Plan], source: EventInput, options: RunOptions) -> Work:
+    """Return the run of several queries over the same events: of a stream in one pass."""
+    options.check(streaming=source.streaming)
+    if not source.streaming:
+        return QueriesWork(source.engine, {name: matching(source, plan, options) for name, plan in plans.items()})
+    for name, plan in plans.items():
+        _refuse_nested_keys(source, plan)
+        for warning in plan.warnings:
+            warn(f"{name}: {warning}")
+    return _host().matching_queries(source, plans, options)  # type: ignore[no-any-return]
 
 
 def check_settings(source: EventInput, plan: Plan, options: RunOptions) -> None:
@@ -86,17 +107,11 @@ def check_settings(source: EventInput, plan: Plan, options: RunOptions) -> None:
     refuse_unsound(plan, options.distribution, options.slices)
 
 
-def together(plans: Mapping[str, Plan], source: EventInput, options: RunOptions) -> Work:
-    """Return the run of several queries over the same events: of a stream in one pass."""
-    options.check(streaming=source.streaming)
-    if not source.streaming:
-        return QueriesWork(
-            source.engine, {name: sequence_work(source, plan, options, Asked.MATCHES) for name, plan in plans.items()}
-        )
-    for name, plan in plans.items():
-        source.refuse_nested([*plan.keys, *plan.derived_keys])
-        for warning in plan.warnings:
-            warn(f"{name}: {warning}")
+def _refuse_nested_keys(source: EventInput, plan: Plan) -> None:
+    source.refuse_nested([*plan.keys, *plan.derived_keys])
+
+
+def _host() -> ModuleType:
     from eventide.runtime.streams.spark import host  # noqa: PLC0415 - Spark is optional and slow to import
 
-    return host.matching_queries(source, plans, options)
+    return host

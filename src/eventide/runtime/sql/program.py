@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -16,7 +17,7 @@ from eventide.runtime.relational.adapter import OWN_NAMES
 from eventide.runtime.relational.engines import engine_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from eventide.language.sql.statement import MatchClause, Statement
     from eventide.runtime.relational.adapter import Relation
@@ -29,14 +30,30 @@ MISSING_COLUMN = re.compile(
 MISSING_TABLE = re.compile(r'[Tt]able "([^"]+)" not found')
 
 
-class StatementProgram:
+ClauseRun = Callable[["MatchClause", RowInput], "Relation"]
+"""Runs a clause over its input: the hall."""
+
+
+def run_statement(statement: Statement, session: Any, tables: Mapping[str, Any], options: RunOptions, match: ClauseRun) -> Any:
+    """Return the result of SQL as a user gets it; `session` is Spark's, or None."""
+    program = _StatementProgram(statement, session, tables)
+    return program.engine.result(program.run(match, options))
+
+
+def statement_schema(statement: Statement, session: Any, tables: Mapping[str, Any], match: ClauseRun) -> Any:
+    """Return the columns of the result as a user gets them."""
+    program = _StatementProgram(statement, session, tables)
+    return program.engine.result_schema(program.run(match, RunOptions()))
+
+
+class _StatementProgram:
     """A statement over given tables on one engine: its clauses leave relations, from which the engine selects the result."""
 
     def __init__(self, statement: Statement, session: Any, tables: Mapping[str, Any]) -> None:
         """Take tables as a user gave them; `session` is Spark's, or None."""
         engine, given = engine_for(session, tables)
         self._statement = statement
-        self._engine = engine
+        self.engine = engine
         self._tree = statement.tree.copy()
         self._inputs = {clause.name: clause.input.copy() for clause in statement.clauses}
         self._relations: dict[str, Any] = {}
@@ -45,21 +62,14 @@ class StatementProgram:
         self._may_stream = session is not None or any(map(engine.is_stream, given.values()))
         self._resolve(given)
 
-    def run(self, match: Callable[[MatchClause, RowInput], Relation], options: RunOptions) -> Any:
-        """Return the result as a user gets it; `match` runs a clause over its input."""
-        return self._engine.result(self._run(match, options))
-
-    def schema(self, match: Callable[[MatchClause, RowInput], Relation]) -> Any:
-        """Return the columns of the result as a user gets them."""
-        return self._engine.result_schema(self._run(match, RunOptions()))
-
-    def _run(self, match: Callable[[MatchClause, RowInput], Relation], options: RunOptions) -> Relation:
+    def run(self, match: ClauseRun, options: RunOptions) -> Relation:
+        """Return the result; `match` runs the clauses one after the other."""
         if not self._may_stream:
             options.check(streaming=False)
         for number, clause in enumerate(self._statement.clauses, start=1):
-            self._relations[clause.name] = match(clause, RowInput(self._engine, self._input_of(clause), number))
+            self._relations[clause.name] = match(clause, RowInput.of(self.engine, self._input_of(clause), number))
         try:
-            return self._engine.query(self._tree, self._relations)
+            return self.engine.query(self._tree, self._relations)
         except BindError as error:
             raise self._unknown_column(error) or error from None
 
@@ -92,7 +102,7 @@ class StatementProgram:
             column
             for name, relation in self._relations.items()
             if name in tables
-            for column in self._engine.schema(relation).names
+            for column in self.engine.schema(relation).names
         ]
 
     def _variables(self) -> set[str]:
@@ -115,7 +125,7 @@ class StatementProgram:
     def _input_of(self, clause: MatchClause) -> Relation:
         """Return the rows that a clause stands over."""
         try:
-            relation = self._engine.query(self._input(clause), self._relations)
+            relation = self.engine.query(self._input(clause), self._relations)
         except BindError as error:
             raise self._unknown_column(error) or self._at_clause(error, clause) from None
         self._refuse_ambiguous(relation, clause)
@@ -123,7 +133,7 @@ class StatementProgram:
 
     def _refuse_ambiguous(self, relation: Any, clause: MatchClause) -> None:
         seen: set[str] = set()
-        for column in self._engine.schema(relation).names:
+        for column in self.engine.schema(relation).names:
             if column.lower() in seen:
                 twice = BindError(
                     "AMBIGUOUS_COLUMN",
@@ -194,7 +204,7 @@ class StatementProgram:
                     continue
                 name = table.name if table.name in tables else lowered.get(table.name.lower())
                 if table.db or name is None:
-                    if not self._engine.knows(table):
+                    if not self.engine.knows(table):
                         raise self._unknown(table, tables)
                     continue
                 if not table.alias:

@@ -60,8 +60,7 @@ def _matching_by_keys(source: EventInput, plan: Plan, options: RunOptions) -> Ta
 
 def _preparation(source: EventInput, plan: Plan, layout: Layout) -> Preparation:
     preparation = preparation_of(plan, layout, source.engine.dialect, whole_groups=True)
-    relations = [relation for _, relation in source.streams.values()]
-    return preparation.unsorted() if in_order(plan, source.engine, relations) else preparation
+    return preparation.unsorted() if in_order(plan, source.engine, list(source.relations.values())) else preparation
 
 
 def report_left_out(source: EventInput, plan: Plan) -> None:

@@ -17,7 +17,6 @@ from eventide.plan.sequences.output import (
     OutputPlan,
     field_column,
 )
-from eventide.plan.timeouts.plans import plan_table_timeouts
 from eventide.plan.timeouts.queries import EXPIRED_AT, LAST_STEP_AT
 from eventide.runtime.options import RunOptions
 from eventide.runtime.prepare.sequences import ARRIVAL, CLOCK, STREAM, TIE
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eventide.plan.plan import Plan
+    from eventide.plan.timeouts.plans import TimeoutPlans
     from eventide.runtime.inputs import EventInput
     from eventide.runtime.relational.adapter import Relation
     from eventide.runtime.relational.dialect import Dialect
@@ -43,10 +43,9 @@ _ORDER = (CLOCK, TIE, STREAM, ARRIVAL)
 class TimeoutWork:
     """The runs that find the starts of all prefixes, and what puts them together."""
 
-    def __init__(self, source: EventInput, plan: Plan) -> None:
+    def __init__(self, source: EventInput, planned: TimeoutPlans) -> None:
         self._source = source
         self._engine = source.engine
-        planned = plan_table_timeouts(plan.query, dict(plan.streams), source.kinds_of)
         self._asked, plans = planned.asked, planned.plans
         self._whole = plans[-1]
         self._keys = [(f"{_KEY}{number}", key) for number, key in enumerate(self._whole.keys)]

@@ -94,7 +94,7 @@ class RowPatternCase:
         query = parse_statement(self.sql).clauses[0].query
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
-            return engine.result(pipeline.run(query, RowInput(engine, engine.read(self.table(self.rows))), options))
+            return engine.result(pipeline.run(query, RowInput.of(engine, engine.read(self.table(self.rows))), options))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.pattern.sequence_printing import to_ceql
-from eventide.plan.timeouts.plans import plan_stream_timeouts
 from eventide.plan.timeouts.queries import EXPIRED_AT, LAST_STEP_AT
 from eventide.runtime.prepare.sequences import CLOCK, STREAM
 from eventide.runtime.prepare.timeouts import shown_steps
@@ -23,27 +22,17 @@ from eventide.runtime.streams.queries.events import EventBucketQuery, start_part
 from eventide.runtime.streams.queries.timeouts import LAST_STEP, REACHED, TimeoutBucketQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from eventide.pattern import Query
-    from eventide.plan.expressions.schema import KindsOf, StreamSchema
+    from eventide.plan.timeouts.plans import TimeoutPlans
     from eventide.runtime.relational.dialect import Dialect
     from eventide.runtime.streams.planning.jobs import StreamOptions
 
 TIMEOUTS = "timeouts"
 
 
-def timeout_work(
-    query: Query,
-    streams: Mapping[str, StreamSchema],
-    kinds_of: KindsOf,
-    dialect: Dialect,
-    options: StreamOptions,
-    time: pa.DataType,
-) -> StreamWork:
+def timeout_work(planned: TimeoutPlans, dialect: Dialect, options: StreamOptions, time: pa.DataType) -> StreamWork:
     """Return the run of a query's prefixes; `time` is the type of event times."""
-    planned = plan_stream_timeouts(query, streams, kinds_of)
     asked, plans = planned.asked, planned.plans
+    streams = plans[-1].streams
     projection = Projection()
     spreading = Spreading(projection, dialect, options.buckets)
     clock = projection.add(CLOCK)
@@ -60,7 +49,7 @@ def timeout_work(
     columns = projection.columns()
     whole = StreamQuery(
         TIMEOUTS,
-        fingerprint(to_ceql(query), columns, TIMEOUTS, *roles_of(plans[-1])),
+        fingerprint(to_ceql(planned.query), columns, TIMEOUTS, *roles_of(plans[-1])),
         tuple((name, name) for name, _ in columns if not _is_hash(name, spreading)),
         clock,
         parts[0].hashing,

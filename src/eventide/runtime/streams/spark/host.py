@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from eventide.plan.plan import Plan
     from eventide.plan.row_patterns.plan import RowPlan
+    from eventide.plan.timeouts.plans import TimeoutPlans
     from eventide.runtime.inputs import EventInput, RowInput
     from eventide.runtime.options import RunOptions
 
@@ -56,14 +57,12 @@ def matching_rows(source: RowInput, plan: RowPlan, options: RunOptions) -> Strea
     return StreamRun(engine, source.rows, work, source.clause, told)
 
 
-def timing_out(source: EventInput, plan: Plan, options: RunOptions) -> StreamRun:
+def timing_out(source: EventInput, planned: TimeoutPlans, options: RunOptions) -> StreamRun:
     """Return the run that finds the partial matches of a stream that time out."""
     engine = _spark_of(source)
-    streams = dict(plan.streams)
-    bound = bound_options(options, list(streams.values()))
+    bound = bound_options(options, [schema for _, schema in planned.plans[-1].streams])
     time = engine.schema(source.events).field(TIME_COLUMN).type
-    work = timeout_work(plan.query, streams, source.kinds_of, engine.dialect, bound, time)
-    return StreamRun(engine, source.events, work)
+    return StreamRun(engine, source.events, timeout_work(planned, engine.dialect, bound, time))
 
 
 def being_late(source: EventInput, options: RunOptions) -> LateRun:

@@ -25,10 +25,10 @@ class LateRun:
     """The run that returns the events that come later than the lateness allows, with their own columns."""
 
     def __init__(self, engine: SparkAdapter, source: EventInput, options: RunOptions) -> None:
-        schemas = [schema for schema, _ in source.streams.values()]
+        schemas = list(source.schema.values())
         bound = bound_options(options, schemas)
         projection = Projection()
-        names = dict.fromkeys(name for _, frame in source.streams.values() for name in frame.columns)
+        names = dict.fromkeys(name for frame in source.relations.values() for name in frame.columns)
         self._names = {projection.add(engine.dialect.quote(name)): name for name in names}
         clock = projection.add(CLOCK)
         stream = projection.add(STREAM) if len(schemas) > 1 else None
