@@ -118,7 +118,7 @@ class RowPatternMatcher(NothingHeld):
         rows, programs, borders = batch
         for bit, code in self.marks:
             marked = mark_rows(code, programs.constants, rows.values, rows.valid, rows.offset)
-            np.bitwise_or(rows.mask, marked.astype(np.int64) << bit, out=rows.mask)
+            rows = rows._replace(mask=rows.mask | marked.astype(np.int64) << bit)
         found = self._found(rows, programs, whole_borders(self.tables, rows.offset) if borders is None else borders)
         for matches in (_joined(list(found)),) if self.at_once else found:
             self.account.take_matches(len(matches.start))

@@ -35,7 +35,7 @@ from eventide.runtime.spread.distribution import MAXIMAL
 from eventide.runtime.spread.packing import gathered, pack_events, unpack_events
 from eventide.runtime.stage.assembly import encoded_table, table_keys
 from eventide.runtime.stage.encoding import EventEncoder
-from eventide.runtime.stage.failures import errors_of_matcher
+from eventide.runtime.stage.failures import errors_of_sequences
 from eventide.runtime.stage.gathering import CHUNK_ROWS
 from eventide.runtime.stage.limits import StageLimits
 
@@ -74,7 +74,7 @@ def finding(plan: Plan, layout: Layout, strategy: str, workers: int) -> Callable
             for worker in range(workers):
                 yield sent(worker, events=pack)
         handed = maximal_shares if strategy == MAXIMAL else match_shares
-        with errors_of_matcher(plan):
+        with errors_of_sequences():
             for worker, arrays in handed(plan, layout, table, strategy, workers):
                 yield sent(worker, found=pack_arrays(arrays))
 
@@ -175,7 +175,7 @@ def judging(plan: Plan, layout: Layout, max_matches: int | None) -> Callable[[Ba
                 if worker is None:
                     worker = Worker(plan, layout, pa.Table.from_batches(unpack_events(packs)).combine_chunks(), max_matches)
                     packs = []
-                with errors_of_matcher(plan):
+                with errors_of_sequences():
                     yield from worker.judged(unpack_arrays(found))
 
     return run

@@ -10,7 +10,7 @@ from eventide.plan.matchers.registry import make_matcher, plan_with_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.totals.methods import Growth
 from eventide.runtime.stage.encoding import EventEncoder
-from eventide.runtime.stage.failures import errors_of_matcher
+from eventide.runtime.stage.failures import errors_of_sequences
 from eventide.runtime.stage.gathering import Cuts
 from eventide.runtime.stage.keys import InterleavedKeys, SortedKeys
 from eventide.runtime.stage.limits import StageLimits
@@ -53,8 +53,7 @@ class TableStage:
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Turn the prepared rows of a task, sorted by key and time, into rows of results."""
-        with errors_of_matcher(self.plan, self.limits.max_steps):
-            yield from self.assemble(self, batches)
+        yield from self.assemble(self, batches)
 
 
 def assemble_events(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -69,10 +68,12 @@ def assemble_events(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Ite
     encoder = EventEncoder(plan, layout, keys)
     if whole_keys:
         propagation, labelling = _propagation_of(plan, detail)
-        return Stage(keys, encoder, propagation, stage.collector(plan, layout, labelling, stage.prepared)).run(tables)
-    matcher, labelling = make_matcher(plan, stage.limits)
-    collect = stage.collector(plan, layout, labelling, stage.prepared)
-    return Stage(keys, encoder, matcher, collect, holder=matcher).run(tables)
+        parts = Stage(keys, encoder, propagation, stage.collector(plan, layout, labelling, stage.prepared))
+    else:
+        matcher, labelling = make_matcher(plan, stage.limits)
+        parts = Stage(keys, encoder, matcher, stage.collector(plan, layout, labelling, stage.prepared), holder=matcher)
+    with errors_of_sequences():
+        yield from parts.run(tables)
 
 
 def table_keys(plan: Plan, layout: Layout) -> KeyTracker:

@@ -13,6 +13,7 @@ from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
 from eventide.match.row_pattern.matcher import RowBatch, RowPartitions
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.matchers.registry import ROWS
+from eventide.runtime.stage.failures import errors_of_row_patterns
 from eventide.runtime.stage.keys import SortedKeys
 from eventide.runtime.stage.stage import Stage
 
@@ -107,4 +108,5 @@ def assemble_rows(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Itera
     collect = stage.collector(stage.plan, stage.layout, None, stage.prepared)
     keys = SortedKeys(stage.layout.keys)
     parts = Stage(keys, RowEncoder(stage.plan), ROWS.make(stage.plan, stage.limits), collect)
-    return parts.run(stage.cuts.whole_keys(batches, stage.layout.keys))
+    with errors_of_row_patterns(stage.plan.query, stage.limits.max_steps):
+        yield from parts.run(stage.cuts.whole_keys(batches, stage.layout.keys))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.matchers.registry import ARRIVAL, make_matcher
-from eventide.runtime.stage.failures import errors_of_matcher
+from eventide.runtime.stage.failures import errors_of_sequences
 from eventide.runtime.stage.keys import HashedKeys
 from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.stage.stage import Stage
@@ -71,7 +71,7 @@ class EventBucketQuery(BucketQuery):
 
     def advance(self, fresh: pa.Table, watermark: int) -> list[pa.Table]:
         """Take events and return the results that are now certain."""
-        with errors_of_matcher(self._plan):
+        with errors_of_sequences():
             self._parts.collect.learn(fresh.schema)
             found = [*self._taken(self._parts.order.release(fresh, watermark)), *self._passed(watermark)]
         limited = self._limited(found)
@@ -106,7 +106,7 @@ class EventBucketQuery(BucketQuery):
             return []
         copy = EventBucketQuery(self._make_parts, self._plan, self._layout, self._limits.slices, self._limits.slice_index)
         copy.load(self.dump())
-        with errors_of_matcher(self._plan):
+        with errors_of_sequences():
             return copy._limited([*copy._taken(copy._parts.order.rest()), *map(_as_table, copy._stage.end())])
 
     def _limited(self, found: list[pa.Table]) -> list[pa.Table]:

@@ -19,7 +19,7 @@ from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
 from eventide.plan.expressions.schema import CLOCK_COLUMN
 from eventide.plan.matchers.registry import ROWS
 from eventide.runtime.collect.row_lines import RowFiller
-from eventide.runtime.stage.failures import errors_of_matcher
+from eventide.runtime.stage.failures import errors_of_row_patterns
 from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS, StageLimits
 from eventide.runtime.stage.row_patterns import encoded_rows, plain_column
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_COLUMNS, BucketQuery, Held
@@ -198,7 +198,7 @@ class RowBucketQuery(BucketQuery):
         filler = RowFiller(plan, step.offset, [plain_column(table, name) for name in self._payload])
         begin = covered.copy()
         results = []
-        with errors_of_matcher(plan, self._max_steps):
+        with errors_of_row_patterns(plan.query, self._max_steps):
             for matches in self._matcher.advance(rows):
                 np.maximum.at(covered, matches.partition, matches.start + np.diff(matches.first))
                 results.append(self._filled(filler, matches, source, begin, borders.first))
