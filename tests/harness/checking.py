@@ -9,6 +9,9 @@ from harness.kind import Case, Kind, Tally
 from harness.shrinking import shrunk
 from harness.ways import REFUSED, Way
 
+MOST_MORE_QUERIES = 100
+"""How many queries a batch goes on with for a way that has refused all before."""
+
 
 def check(kind: Kind, case: Case, ways: Sequence[Way], tally: Tally) -> None:
     """Compare a case with the oracle in each way that can run it; raises AssertionError with a small example."""
@@ -31,16 +34,30 @@ def check(kind: Kind, case: Case, ways: Sequence[Way], tally: Tally) -> None:
     tally.labels[case.label] += 1
 
 
-def run_batch(
-    kind: Kind, seed: int, ways: Sequence[Way], *, cases: int = 0, queries: int = 0, shares: bool = True
-) -> Tally:
-    """Check random cases until there are so many, or random queries; `shares` runs each way as often as its share says."""
+def run_batch(kind: Kind, seed: int, ways: Sequence[Way], *, cases: int = 0, queries: int = 0) -> Tally:
+    """Check random cases until there are so many, or random queries; fails where nothing was found or a way has never run.
+
+    A way runs as often as its share says, but is tried on every query until it has answered one: a way that refuses most
+    queries may have no share in a small batch.
+    """
     rng = Random(seed)
     tally = Tally()
     while tally.cases < cases or tally.queries < queries:
-        drawn = [way for way in ways if not shares or rng.random() < way.share]
-        for case in kind.draw(rng):
-            check(kind, case, drawn, tally)
-        tally.queries += 1
+        drawn = [way for way in ways if rng.random() < way.share or not tally.ways[way.name]]
+        _check_query(kind, rng, drawn, tally)
+    for _ in range(MOST_MORE_QUERIES):
+        idle = [way for way in ways if not tally.ways[way.name]]
+        if not idle:
+            break
+        _check_query(kind, rng, idle, tally)
     assert tally.skipped <= 0.05 * tally.cases
+    never = [way.name for way in ways if not tally.ways[way.name]]
+    assert not never, f"never run: {never}, of {tally}"
+    assert tally.found, f"nothing found: {tally}"
     return tally
+
+
+def _check_query(kind: Kind, rng: Random, ways: Sequence[Way], tally: Tally) -> None:
+    for case in kind.draw(rng):
+        check(kind, case, ways, tally)
+    tally.queries += 1
