@@ -13,12 +13,19 @@ import numpy as np
 import pytest
 
 from eventide.match import budget
-from eventide.match.budget import Budget, Resource, Spent
+from eventide.match.budget import Account, Budget, Resource, Spent
+from eventide.match.row_pattern import matcher as row_matcher
+from eventide.match.row_pattern.borders import whole_borders
+from eventide.plan.matchers import registry
+from eventide.plan.matchers.registry import ROWS
+from eventide.runtime.stage.limits import StageLimits
+from eventide.runtime.stage.row_patterns import WholePartitions
 from eventide_reference import admissible, find_matches
 from eventide_reference.sequences.oracle import Match
 from harness.seeds import FAST
 from match.building import CLASSES, GENERAL, MATCHERS, Run, matches_of, plan_of, prepare, stream
 from match.cases import CASES, EVERYWHERE_CONSUMED, names_of, with_matchers
+from match.row_building import ROW_CASES, RowRun, by_oracle
 
 # Plain Python kernels are some hundred times slower: then fewer streams say the same.
 SLOW = os.environ.get("NUMBA_DISABLE_JIT") == "1"
@@ -29,6 +36,10 @@ EVERY = pytest.mark.parametrize(("case", "matcher"), with_matchers(CASES), ids=n
 ALL = pytest.mark.parametrize(("case", "matcher"), with_matchers([*CASES, *EVERYWHERE_CONSUMED]), ids=names_of)
 BY_MATCHER = pytest.mark.parametrize("matcher", MATCHERS)
 BY_GENERAL = pytest.mark.parametrize("matcher", GENERAL)
+# All that take events, those that take them as they arrive among them.
+BY_ANY = pytest.mark.parametrize("matcher", CLASSES)
+ROW_PATTERNS = pytest.mark.parametrize("case", ROW_CASES, ids=names_of)
+SEARCHES = pytest.mark.parametrize("case", [case for case in ROW_CASES if case.searches], ids=names_of)
 
 
 def all_cuts(length):
@@ -39,6 +50,27 @@ def all_cuts(length):
 
 def expected(case, events):
     return sorted(match.identity() for match in find_matches(case.plan(None).query, events))
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Let kernels take one step a call, and Ctrl-C come before the third call."""
+    calls = itertools.count(1)
+    slice_of = Account.slice
+
+    def interrupting(account):
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        return slice_of(account)
+
+    monkeypatch.setattr(budget, "SLICE_STEPS", 1)
+    monkeypatch.setattr(Account, "slice", interrupting)
+
+
+def test_every_registered_matcher_is_run_here():
+    assert set(MATCHERS) == {matcher.name for matcher in registry.ORDERED}
+    assert {*CLASSES, ROWS.name} == {matcher.name for matcher in registry.MATCHERS}
+    assert set(CLASSES) == {matcher for _, matcher in with_matchers(CASES)}
 
 
 @EVERY
@@ -182,14 +214,33 @@ def test_a_budget_of_few_steps_for_each_call_changes_nothing(case, matcher, step
             assert matches_of(plan, given.cut(4)) == whole, seed
 
 
-@BY_MATCHER
+@BY_ANY
 def test_more_steps_than_allowed_stop_the_run(matcher):
-    plan = plan_of("SELECT * WHERE A ; B+ ; C", matcher)
+    plan = plan_of("SELECT * WHERE A ; B ; C WITHIN 90", matcher)
     run = Run(plan)
     run.matcher._account.budget = Budget(steps=10)
     with pytest.raises(Spent) as stopped:
         run.feed(prepare(plan, stream("a" + "b" * 15 + "c")))
     assert (stopped.value.resource, stopped.value.amount) == (Resource.STEPS, 10)
+
+
+@BY_ANY
+def test_more_matches_than_allowed_stop_the_run(matcher):
+    plan = plan_of("SELECT * WHERE A ; B WITHIN 90", matcher)
+    given = prepare(plan, stream("aaabbb"))
+    assert len(matches_of(plan, given.cut(2, 4), max_matches=9)) == 9
+    with pytest.raises(Spent) as stopped:
+        matches_of(plan, given.cut(2, 4), max_matches=8)
+    assert (stopped.value.resource, stopped.value.amount) == (Resource.MATCHES, 8)
+
+
+@BY_ANY
+@pytest.mark.usefixtures("interrupted")
+def test_an_interrupt_between_two_slices_gets_through(matcher):
+    plan = plan_of("SELECT * WHERE A ; B ; C WITHIN 90", matcher)
+    given = prepare(plan, stream("aabbcc"))
+    with pytest.raises(KeyboardInterrupt):
+        matches_of(plan, [given])
 
 
 @EVERY
@@ -263,3 +314,89 @@ def test_a_trailing_absence_is_decided_as_soon_as_the_window_is_over(matcher):
 @BY_GENERAL
 def test_finish_without_events_finds_nothing(matcher):
     assert Run(plan_of("SELECT * WHERE A ; B ; NOT D WITHIN 10", matcher)).finish() == []
+
+
+# Row patterns, whose matcher takes partitions ------------------------------------------------------------------------
+
+
+@ROW_PATTERNS
+def test_mapped_rows_are_those_of_the_oracle(case):
+    plan = case.plan
+    mapped = 0
+    for seed in SEEDS:
+        rows = case.rows(seed, 6 + seed % 5)
+        found = RowRun(plan, rows).whole()
+        assert found == by_oracle(case, rows), (seed, rows)
+        mapped += len(found)
+    assert mapped or FAST
+
+
+@ROW_PATTERNS
+def test_every_way_to_cut_between_partitions_maps_the_same_rows(case):
+    for seed in CUT_SEEDS:
+        run = RowRun(case.plan, case.rows(seed, 10))
+        whole = run.whole()
+        for cuts in all_cuts(run.partitions):
+            assert run.whole(cuts) == whole, (seed, cuts)
+
+
+@pytest.mark.parametrize("case", [case for case in ROW_CASES if case.grows], ids=names_of)
+def test_every_way_to_wait_for_the_rest_of_partitions_maps_the_same_rows(case):
+    for seed in CUT_SEEDS:
+        run = RowRun(case.plan, case.rows(seed))
+        whole = run.whole()
+        for cuts in all_cuts(len(run.table)):
+            assert run.growing(cuts) == whole, (seed, cuts)
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+@SEARCHES
+def test_a_budget_of_few_steps_for_each_call_maps_the_same_rows(case, steps, monkeypatch):
+    for seed in SEEDS:
+        run = RowRun(case.plan, case.rows(seed, 9))
+        whole = run.whole()
+        with monkeypatch.context() as few:
+            few.setattr(budget, "SLICE_STEPS", steps)
+            assert run.whole() == whole, seed
+
+
+@SEARCHES
+def test_more_steps_than_allowed_stop_the_search(case, monkeypatch):
+    # What every batch has for nothing is more than these rows need.
+    monkeypatch.setattr(row_matcher, "FREE_STEPS", -64 * 9)
+    run = RowRun(case.plan, case.rows(0, 9))
+    rows = run.encoded(run.table)
+    with pytest.raises(Spent) as stopped:
+        run.take(run.table, rows, whole_borders(run.plan.tables, rows.batch.offset), max_steps=3)
+    assert (stopped.value.resource, stopped.value.amount) == (Resource.STEPS, 3)
+
+
+@ROW_PATTERNS
+def test_more_matches_of_rows_than_allowed_stop_the_run(case):
+    run = RowRun(case.plan, case.rows(1, 14))
+
+    def matches(most=None):
+        limited = WholePartitions(run.plan, StageLimits(max_matches=most))
+        return sum(len(found.start) for table in run.cut(1, 2) for found in limited.advance(run.encoded(table)))
+
+    number = matches()
+    assert number and matches(number) == number
+    with pytest.raises(Spent) as stopped:
+        matches(number - 1)
+    assert (stopped.value.resource, stopped.value.amount) == (Resource.MATCHES, number - 1)
+
+
+@SEARCHES
+@pytest.mark.usefixtures("interrupted")
+def test_an_interrupt_between_two_slices_of_a_search_gets_through(case):
+    with pytest.raises(KeyboardInterrupt):
+        RowRun(case.plan, case.rows(0, 9)).whole()
+
+
+@ROW_PATTERNS
+def test_the_matcher_of_row_patterns_does_not_change_the_rows_it_is_given(case):
+    run = RowRun(case.plan, case.rows(5, 9))
+    rows = run.encoded(run.table)
+    before = [array.copy() for array in rows.batch]
+    run.take(run.table, rows, whole_borders(run.plan.tables, rows.batch.offset))
+    assert all((one == other).all() for one, other in zip(rows.batch, before, strict=True))

@@ -228,16 +228,6 @@ def test_a_quota_makes_an_endless_enumeration_possible(matcher):
     assert len(matches_of(plan, [prepare(plan, stream("a" + "b" * 400 + "c"))])) == 7
 
 
-@BY_MATCHER
-def test_more_matches_than_allowed_stop_the_run(matcher):
-    plan = plan_of("SELECT * WHERE A ; B", matcher)
-    given = prepare(plan, stream("aaabbb"))
-    assert len(matches_of(plan, given.cut(2, 4), max_matches=9)) == 9
-    with pytest.raises(Spent) as stopped:
-        matches_of(plan, given.cut(2, 4), max_matches=8)
-    assert (stopped.value.resource, stopped.value.amount) == (Resource.MATCHES, 8)
-
-
 @BY_GENERAL
 @pytest.mark.parametrize("text", ["SELECT MAX * WHERE A ; B+ ; C", "SELECT LAST * WHERE A ; B+ ; C", "SELECT a, c WHERE A AS a ; B+ ; C AS c"])
 def test_what_a_selector_drops_and_what_shows_the_same_does_not_count(text, matcher):
