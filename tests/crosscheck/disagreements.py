@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 
-from crosscheck.queries import pattern_text
 from crosscheck.tables import COLUMNS, Row
 from eventide.pattern.row_patterns import (
     Alternation,
@@ -28,6 +27,7 @@ from eventide.pattern.row_patterns import (
 from eventide_reference.row_patterns.reading import Sight, Table
 from eventide_reference.row_patterns.walk import is_within, subset_members
 from eventide_reference.row_patterns.words import Search, Steps, Word
+from harness.kinds.row_patterns.patterns import pattern_text
 
 MOST_STEPS = 200_000
 

@@ -1,4 +1,7 @@
-"""Random MATCH_RECOGNIZE clauses inside what a peer can express, as our model and as text."""
+"""Random MATCH_RECOGNIZE clauses inside what a peer can express, as our model and as text.
+
+The harness draws clauses that no peer takes or gets right, so they are drawn here; how patterns are written is shared.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,7 @@ from eventide.pattern.row_patterns import (
     walk_rows,
 )
 from eventide.pattern.sequences import Expression, Name
+from harness.kinds.row_patterns.patterns import pattern_text
 
 NAVIGATION = ("FIRST", "LAST", "PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER", "RUNNING", "FINAL")
 HALF_A_SECOND = 500_000
@@ -71,48 +75,6 @@ def text_of(query: RowQuery) -> str:
     if query.definitions:
         lines.append("DEFINE " + ", ".join(f"{each.variable} AS {each.condition.sql}" for each in query.definitions))
     return "\n".join([*lines, ")"])
-
-
-def pattern_text(pattern: RowPattern, *, inside: bool = False) -> str:
-    """Write a row pattern; `inside` asks for parentheses where a quantifier or a neighbour could bind otherwise.
-
-    >>> pattern_text(Repetition(Alternation((Variable("A"), Variable("B"))), 1, None, reluctant=True))
-    '(A | B)+?'
-    """
-    match pattern:
-        case Variable(name):
-            return name
-        case Concatenation(parts):
-            written = " ".join(pattern_text(part, inside=isinstance(part, Concatenation | Alternation)) for part in parts)
-        case Alternation(parts):
-            written = " | ".join(pattern_text(part, inside=isinstance(part, Alternation)) for part in parts)
-        case Permutation(parts):
-            return f"PERMUTE({', '.join(pattern_text(part) for part in parts)})"
-        case Repetition(part, least, most, reluctant):
-            # A quantifier behind a quantifier needs parentheses, `A??` is one quantifier.
-            inner = pattern_text(part, inside=True)
-            return f"{inner}{quantifier_text(least, most)}{'?' if reluctant else ''}" if not inside else f"({pattern_text(pattern)})"
-        case Exclusion(part):
-            return f"{{- {pattern_text(part)} -}}"
-        case PartitionStart():
-            return "^"
-        case PartitionEnd():
-            return "$"
-        case Empty():
-            return "()"
-    return f"({written})" if inside else written
-
-
-def quantifier_text(least: int, most: int | None) -> str:
-    """Write a quantifier.
-
-    >>> [quantifier_text(*bounds) for bounds in ((0, None), (1, None), (0, 1), (2, 2), (2, None), (0, 2))]
-    ['*', '+', '?', '{2}', '{2,}', '{,2}']
-    """
-    named = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((least, most))
-    if named:
-        return named
-    return f"{{{least}}}" if least == most else f"{{{least or ''},{'' if most is None else most}}}"
 
 
 @dataclass(frozen=True)

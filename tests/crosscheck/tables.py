@@ -1,4 +1,7 @@
-"""Small random tables: a partition key, a row number, a time, and values that often repeat and are sometimes null."""
+"""Small random tables: a partition key, a row number, a time, and values that often repeat and are sometimes null.
+
+Those of the harness have ties, NaN, decimals and missing times, on which peers need not agree.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from eventide.errors import BindError
 from eventide.pattern.row_patterns import primary_variables
 from eventide.plan.row_patterns.plan import RowPlan
 from eventide.runtime.streams.queries.row_patterns import check_streamable
-from harness.kinds.row_patterns.patterns import VARIABLES, make_pattern, to_text
+from harness.kinds.row_patterns.patterns import VARIABLES, make_pattern, pattern_text
 from stream_rows.letters import EPOCH, micros
 from stream_rows.running import plan_of, rows_of_table, stream_of
 
@@ -37,7 +37,7 @@ def make_query(rng: Random) -> str:
         SELECT * FROM input MATCH_RECOGNIZE (
           PARTITION BY p ORDER BY ts, id MEASURES MATCH_NUMBER() AS number, CLASSIFIER() AS class
           ALL ROWS PER MATCH AFTER MATCH SKIP {skip}
-          PATTERN ({to_text(pattern)}) {within} {"DEFINE " + ", ".join(defined) if defined else ""}
+          PATTERN ({pattern_text(pattern)}) {within} {"DEFINE " + ", ".join(defined) if defined else ""}
         )"""
 
 

@@ -98,42 +98,48 @@ def _nullable(rng: Random, part: RowPattern) -> RowPattern:
     return Repetition(part, 0, None, reluctant=rng.random() < 0.6)
 
 
-def to_text(pattern: RowPattern) -> str:
-    """Return a pattern as it is written in PATTERN."""
+def pattern_text(pattern: RowPattern, *, inside: bool = False) -> str:
+    """Write a row pattern; `inside` asks for parentheses where a quantifier or a neighbour could bind otherwise.
+
+    >>> pattern_text(Repetition(Alternation((Variable("A"), Variable("B"))), 1, None, reluctant=True))
+    '(A | B)+?'
+    """
     match pattern:
         case Variable(name):
             return name
         case Concatenation(parts):
-            return f"({' '.join(map(to_text, parts))})"
+            written = " ".join(pattern_text(part, inside=isinstance(part, Concatenation | Alternation)) for part in parts)
         case Alternation(parts):
-            return f"({' | '.join(map(to_text, parts))})"
+            written = " | ".join(pattern_text(part, inside=isinstance(part, Alternation)) for part in parts)
         case Permutation(parts):
-            return f"PERMUTE({', '.join(map(to_text, parts))})"
+            return f"PERMUTE({', '.join(pattern_text(part) for part in parts)})"
+        case Repetition(part, least, most, reluctant):
+            # A quantifier behind a quantifier needs parentheses, `A??` is one quantifier.
+            inner = pattern_text(part, inside=True)
+            return (
+                f"{inner}{quantifier_text(least, most)}{'?' if reluctant else ''}" if not inside else f"({pattern_text(pattern)})"
+            )
         case Exclusion(part):
-            return f"{{- {to_text(part)} -}}"
+            return f"{{- {pattern_text(part)} -}}"
         case PartitionStart():
             return "^"
         case PartitionEnd():
             return "$"
-        case Repetition(part, least, most, reluctant):
-            inner = f"({to_text(part)})" if isinstance(part, Repetition) else to_text(part)
-            return f"{inner}{_quantifier(least, most)}{'?' if reluctant else ''}"
-    return "()"
+        case Empty():
+            return "()"
+    return f"({written})" if inside else written
 
 
-def _quantifier(least: int, most: int | None) -> str:
-    match least, most:
-        case 0, None:
-            return "*"
-        case 1, None:
-            return "+"
-        case 0, 1:
-            return "?"
-        case 0, _:
-            return f"{{,{most}}}"
-        case _, None:
-            return f"{{{least},}}"
-    return f"{{{least}}}" if least == most else f"{{{least},{most}}}"
+def quantifier_text(least: int, most: int | None) -> str:
+    """Write a quantifier.
+
+    >>> [quantifier_text(*bounds) for bounds in ((0, None), (1, None), (0, 1), (2, 2), (2, None), (0, 2))]
+    ['*', '+', '?', '{2}', '{2,}', '{,2}']
+    """
+    named = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((least, most))
+    if named:
+        return named
+    return f"{{{least}}}" if least == most else f"{{{least or ''},{'' if most is None else most}}}"
 
 
 def simpler_patterns(pattern: RowPattern) -> Iterator[RowPattern]:

@@ -12,7 +12,7 @@ from eventide.errors import EventideError
 from eventide.language.sql.statement import parse_statement
 from eventide.pattern.row_patterns import Permutation, Repetition, RowPattern, RowQuery, primary_variables, walk_rows
 from harness.kinds.row_patterns.expressions import ExpressionMaker
-from harness.kinds.row_patterns.patterns import make_pattern, simpler_patterns, to_text
+from harness.kinds.row_patterns.patterns import make_pattern, pattern_text, simpler_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ class Trial:
             ("MEASURES ", named),
             ("", [self.rows]),
             ("AFTER MATCH SKIP ", [self.skip] if self.skip else []),
-            ("PATTERN ", [f"({to_text(self.pattern)})"]),
+            ("PATTERN ", [f"({pattern_text(self.pattern)})"]),
             ("WITHIN ", [self.within] if self.within else []),
             ("SUBSET ", subsets),
             ("DEFINE ", defined),
