@@ -11,14 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.errors import BindError
-from eventide.match.row_pattern.borders import closed_borders, open_borders, whole_borders
+from eventide.match.row_pattern.borders import closed_borders, open_borders
 from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
-from eventide.match.row_pattern.matcher import RowPartitions
 from eventide.plan.matchers.registry import ROWS
 from eventide.runtime.prepare.row_patterns import RowPreparation
 from eventide.runtime.prepare.sequences import ARRIVAL
 from eventide.runtime.stage.keys import SortedKeys
-from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
+from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS, StageLimits
 from eventide.runtime.stage.row_patterns import RowEncoder
 from eventide.runtime.streams.queries.row_patterns import check_streamable
 from eventide_reference import recognize
@@ -116,11 +115,11 @@ class RowRun:
     @property
     def partitions(self):
         """How many partitions there are."""
-        return len(self.encoded(self.table).batch.offset) - 1
+        return len(self.encoded(self.table).rows.offset) - 1
 
     def cut(self, *places):
         """Return the rows in several tables, cut between partitions."""
-        borders = self.encoded(self.table).batch.offset
+        borders = self.encoded(self.table).rows.offset
         edges = [0, *(int(borders[place]) for place in places), len(self.table)]
         return [self.table.slice(begin, end - begin) for begin, end in pairwise(edges)]
 
@@ -129,7 +128,7 @@ class RowRun:
         self.found = []
         for table in self.cut(*cuts):
             rows = self.encoded(table)
-            self.take(table, rows, whole_borders(self.plan.tables, rows.batch.offset))
+            self.take(table, rows)
         return sorted(self.found)
 
     def growing(self, cuts):
@@ -139,7 +138,7 @@ class RowRun:
             ids = self.table.column(self.id).to_numpy()
             table = self.table.filter(pa.array(ids < known)).combine_chunks()
             rows = self.encoded(table)
-            offset = rows.batch.offset
+            offset = rows.rows.offset
             keys = [table.column(self.keys[0])[int(begin)].as_py() for begin in offset[:-1]]
             first = offset[:-1] + np.array([decided.get(key, 0) for key in keys], np.int64)
             number = np.array([numbers.get(key, 0) for key in keys], np.int64)
@@ -150,18 +149,18 @@ class RowRun:
                 clock = self.clock[table.column(self.id).to_numpy()]
                 oldest = NO_ROW_TO_COME if is_last else self.clock[known - 1] - self.plan.window
                 horizon = horizon_of(clock, np.ones(len(clock), np.uint8), offset, borders.end, self.plan.window, oldest)
-                rows = rows._replace(batch=rows.batch._replace(horizon=horizon))
-            self.take(table, rows, borders)
+                rows = rows._replace(rows=rows.rows._replace(horizon=horizon))
+            self.take(table, rows._replace(borders=borders))
             decided |= zip(keys, (borders.first - offset[:-1]).tolist(), strict=True)
             numbers |= zip(keys, borders.number.tolist(), strict=True)
         return sorted(self.found)
 
-    def take(self, table, rows, borders, max_steps=DEFAULT_MAX_STEPS):
+    def take(self, table, rows, max_steps=DEFAULT_MAX_STEPS):
         """Give partitions and read what is mapped."""
-        matcher = ROWS.make(self.plan, rows.programs, max_steps)
+        matcher = ROWS.make(self.plan, StageLimits(max_steps=max_steps))
         ids = table.column(self.id).to_pylist()
         names = [position.variable for position in self.plan.automaton.positions]
-        for found in matcher.advance(RowPartitions(rows.batch, borders)):
+        for found in matcher.advance(rows):
             for match, start in enumerate(found.start.tolist()):
                 path = found.path[found.first[match] : found.first[match + 1]].tolist()
                 mapped = [(ids[start + place], names[position]) for place, position in enumerate(path)]

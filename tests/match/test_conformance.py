@@ -15,11 +15,9 @@ import pytest
 from eventide.match import budget
 from eventide.match.budget import Account, Budget, Resource, Spent
 from eventide.match.row_pattern import matcher as row_matcher
-from eventide.match.row_pattern.borders import whole_borders
 from eventide.plan.matchers import registry
 from eventide.plan.matchers.registry import ROWS
 from eventide.runtime.stage.limits import StageLimits
-from eventide.runtime.stage.row_patterns import WholePartitions
 from eventide_reference import admissible, find_matches
 from eventide_reference.sequences.oracle import Match
 from harness.seeds import FAST
@@ -367,7 +365,7 @@ def test_more_steps_than_allowed_stop_the_search(case, monkeypatch):
     run = RowRun(case.plan, case.rows(0, 9))
     rows = run.encoded(run.table)
     with pytest.raises(Spent) as stopped:
-        run.take(run.table, rows, whole_borders(run.plan.tables, rows.batch.offset), max_steps=3)
+        run.take(run.table, rows, max_steps=3)
     assert (stopped.value.resource, stopped.value.amount) == (Resource.STEPS, 3)
 
 
@@ -376,7 +374,7 @@ def test_more_matches_of_rows_than_allowed_stop_the_run(case):
     run = RowRun(case.plan, case.rows(1, 14))
 
     def matches(most=None):
-        limited = WholePartitions(run.plan, StageLimits(max_matches=most))
+        limited = ROWS.make(run.plan, StageLimits(max_matches=most))
         return sum(len(found.start) for table in run.cut(1, 2) for found in limited.advance(run.encoded(table)))
 
     number = matches()
@@ -397,6 +395,6 @@ def test_an_interrupt_between_two_slices_of_a_search_gets_through(case):
 def test_the_matcher_of_row_patterns_does_not_change_the_rows_it_is_given(case):
     run = RowRun(case.plan, case.rows(5, 9))
     rows = run.encoded(run.table)
-    before = [array.copy() for array in rows.batch]
-    run.take(run.table, rows, whole_borders(run.plan.tables, rows.batch.offset))
-    assert all((one == other).all() for one, other in zip(rows.batch, before, strict=True))
+    before = [array.copy() for array in rows.rows]
+    run.take(run.table, rows)
+    assert all((one == other).all() for one, other in zip(rows.rows, before, strict=True))
