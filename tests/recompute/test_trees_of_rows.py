@@ -27,6 +27,7 @@ from eventide.match.recompute.shape import (
     lay_out,
 )
 from eventide.match.recompute.window_events import Window
+from harness.seeds import seeds
 from match.building import matches_of, plan_of, prepare
 from match.test_jit_modes import elsewhere
 from recompute.drawing import draw
@@ -136,7 +137,7 @@ def both_ways(rng, largest):
 
 
 @pytest.mark.parametrize("entries", [0, 1, 4, 1 << 20])
-@pytest.mark.parametrize("seed", range(2 if SLOW else 30))
+@pytest.mark.parametrize("seed", seeds(2 if SLOW else 30, quick=10))
 def test_trees_answer_the_bits_that_scanning_computes(seed, entries, monkeypatch):
     monkeypatch.setattr(row_trees, "MOST_ENTRIES", entries)
     rng = np.random.default_rng([seed, 7])
@@ -150,13 +151,13 @@ def test_a_query_that_looks_at_too_many_entries_gives_up(monkeypatch):
     assert sum(both_ways(np.random.default_rng([seed, 7]), 100)[2] for seed in range(3)) > 0
 
 
-def check(seeds, monkeypatch, trees):
+def check(numbers, monkeypatch, trees):
     made = count_trees(monkeypatch)
-    for seed in seeds:
+    for seed in numbers:
         use_trees(monkeypatch, *trees)
         wrong = disagreement(seed, monkeypatch)
         assert wrong in (None, "refused"), f"seed {seed}\n{draw(seed)}\n{wrong}"
-    assert made[0] > len(seeds) // 4
+    assert made[0] > len(numbers) // 4
 
 
 def count_trees(monkeypatch):
@@ -172,7 +173,7 @@ def count_trees(monkeypatch):
 
 
 @pytest.mark.parametrize("trees", [(1 << 20, 0), (1, 0), (0, 0)])
-@pytest.mark.parametrize("group", range(1 if SLOW else 4))
+@pytest.mark.parametrize("group", seeds(1 if SLOW else 4, quick=1))
 def test_random_queries_find_what_the_oracle_finds_by_trees(group, trees, monkeypatch):
     size = 12 if SLOW else 50
     check(range(50_000 + group * size, 50_000 + (group + 1) * size), monkeypatch, trees)

@@ -29,6 +29,7 @@ from eventide.runtime.streams.state_bytes import table_of
 from harness.checking import check
 from harness.kind import Tally
 from harness.kinds.sequences.kind import SequenceCase, Sequences
+from harness.seeds import seeds
 from harness.stream_ways import fed, never_certain, run_of, stream_options
 from harness.ways import Unable, Way
 from stream.driving import Run
@@ -81,7 +82,7 @@ def check_cases(seed: int, cases: int) -> None:
     assert tally.found > FEWEST_MATCHES
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(2, quick=1))
 def test_slices_of_a_stream_agree_with_the_whole_and_with_the_oracle(seed: int) -> None:
     check_cases(seed, CASES)
 
