@@ -37,7 +37,7 @@ _STATEMENT = (
     Refusal("UNTERMINATED_COMMENT", "a comment that is not closed", "SELECT 1 AS a /* b", "add */"),
     Refusal(
         "BAD_MATCH_INPUT",
-        "MATCH_RECOGNIZE behind something that is no table",
+        "MATCH_RECOGNIZE after something that is not a table",
         "SELECT * FROM MATCH_RECOGNIZE (PATTERN (A))",
         "put it behind a table or a query in parentheses",
     ),
@@ -115,7 +115,7 @@ _CLAUSES = (
     ),
     Refusal(
         "WITHIN_NEEDS_TIME",
-        "WITHIN over an order that is no ascending time",
+        "WITHIN over an order that does not begin with an ascending time",
         over_ticks("ORDER BY id MEASURES COUNT(*) AS n PATTERN (A) WITHIN 5 MINUTES"),
         "order by a timestamp or date first",
     ),
@@ -225,7 +225,7 @@ _EXPRESSIONS = (
         _measured("FIRST(LAST(A.price)) AS x"),
         "PREV(LAST(A.price, 1))",
     ),
-    Refusal("BAD_OFFSET", "an offset that is no whole number from 0", _measured("LAST(A.price, -1) AS x"), "LAST(A.price, 1)"),
+    Refusal("BAD_OFFSET", "an offset that is not a whole number from 0 up", _measured("LAST(A.price, -1) AS x"), "LAST(A.price, 1)"),
     Refusal(
         "BAD_ARGUMENT",
         "arguments that a function of row patterns does not take",

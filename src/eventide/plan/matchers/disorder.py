@@ -35,7 +35,7 @@ class DisorderShape:
 
 
 class _NoSequence(Exception):  # noqa: N818 - tells the reason, never leaves this module
-    """The pattern is no sequence of single events."""
+    """The pattern is not a sequence of single events."""
 
 
 class Disorder:
