@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 
+from benchmarks.recompute.compiling import kernel
 from benchmarks.recompute.r_tree import new_r_tree, r_insert, r_query
 from benchmarks.report import Figure
-from eventide.compilation import kernel
 from eventide.index.box_query import rows_in_box
 from eventide.index.encoding import HIGHEST
 from eventide.index.tree import insert_some, new_forest

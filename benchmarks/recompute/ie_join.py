@@ -11,18 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eventide.compilation import kernel
+from benchmarks.recompute.compiling import kernel
+from benchmarks.recompute.published_joins.sides import bits_between, blocks_of, holds, lanes_that_join
 from eventide.index.zorder import ONE, ZERO
-from eventide.match.recompute.bit_rows.bits import bits_between, lowest_bit
-from eventide.match.recompute.bit_rows.comparisons import (
-    GREATER,
-    GREATER_EQUAL,
-    LESS,
-    LESS_EQUAL,
-    blocks_of,
-    holds,
-    lanes_that_join,
-)
+from eventide.match.recompute.bit_rows.bits import lowest_bit
+from eventide.match.recompute.bit_rows.comparisons import GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
 
 
 class Lists(NamedTuple):

@@ -12,15 +12,15 @@ import numpy as np
 
 from benchmarks.recompute.ie_join import ie_join, sorted_lists
 from benchmarks.recompute.nested_loop import plain_nested_loop_join
+from benchmarks.recompute.published_joins.hybrid_join import hybrid_join, nested_loop_join, new_counters
+from benchmarks.recompute.published_joins.region_join import region_join
+from benchmarks.recompute.published_joins.regions import cluster, groups_for
+from benchmarks.recompute.published_joins.sides import Side
+from benchmarks.recompute.published_joins.sweep_join import sorted_orders, sweep_join
 from benchmarks.recompute.relations import KINDS, below_in_all, points, side
 from benchmarks.report import Figure
 from eventide.index.zorder import z_order
 from eventide.match.recompute.bit_rows.bits import words_for
-from eventide.match.recompute.bit_rows.comparisons import Side
-from eventide.match.recompute.joins.hybrid_join import hybrid_join, nested_loop_join, new_counters
-from eventide.match.recompute.joins.region_join import region_join
-from eventide.match.recompute.joins.regions import cluster, groups_for
-from eventide.match.recompute.joins.sweep_join import sorted_orders, sweep_join
 
 PORTION = 1024
 REGION = 32

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.compilation import kernel
+from benchmarks.recompute.compiling import kernel
+from benchmarks.recompute.published_joins.sides import joins
 from eventide.index.zorder import ONE, ZERO
-from eventide.match.recompute.bit_rows.comparisons import joins
 
 
 @kernel

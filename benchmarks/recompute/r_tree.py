@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eventide.compilation import kernel
+from benchmarks.recompute.compiling import kernel
 
 SIZE = 32
 DEEPEST = 40

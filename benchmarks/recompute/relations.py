@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.match.recompute.bit_rows.comparisons import LESS, Predicates, Side, predicates_of
+from benchmarks.recompute.published_joins.sides import Predicates, Side, predicates_of
+from eventide.match.recompute.bit_rows.comparisons import LESS
 
 KINDS = ("dominated", "independent")
 DOMAIN = 2**32

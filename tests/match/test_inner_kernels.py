@@ -18,11 +18,15 @@ def decorators(node: ast.AST) -> set[str]:
     return {each.id for each in node.decorator_list if isinstance(each, ast.Name)}
 
 
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT / "src" if path.is_relative_to(ROOT / "src") else ROOT).with_suffix("").parts)
+
+
 def inner_kernels() -> dict[str, set[str]]:
-    """Return the names of the inner kernels of every module of the package."""
+    """Return the names of the inner kernels of every module of the package and the benchmarks."""
     found = {}
-    for path in (ROOT / "src").rglob("*.py"):
-        module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+    for path in SOURCES:
+        module = module_of(path)
         names = {node.name for node in ast.parse(path.read_text()).body if "inner_kernel" in decorators(node)}
         if names:
             found[module] = names
@@ -89,7 +93,6 @@ def test_a_call_from_a_kernel_is_none():
 def test_python_calls_no_inner_kernel():
     found = {}
     for path in SOURCES:
-        own = INNER.get(".".join(path.relative_to(ROOT / "src").with_suffix("").parts), set()) if path.is_relative_to(ROOT / "src") else set()
-        if calls := calls_of(path.read_text(), own):
+        if calls := calls_of(path.read_text(), INNER.get(module_of(path), set())):
             found[str(path.relative_to(ROOT))] = calls
     assert not found

@@ -1,1 +1,1 @@
-"""The published joins of recomputation, as a variant."""
+"""The joins and chains of recomputation as they are published, and a join by sweeps: peers of what the matcher does."""

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.compilation import inner_kernel, kernel
+from benchmarks.recompute.compiling import inner_kernel, kernel
+from benchmarks.recompute.published_joins.hybrid_join import hybrid_join
 from eventide.index.zorder import ONE, ZERO, bits_from
 from eventide.match.recompute.bit_rows.bits import has_bit, lowest_bit
-from eventide.match.recompute.joins.hybrid_join import hybrid_join
 
 DEPTH = 0
 STATE = 1
@@ -36,11 +36,7 @@ class Walk(NamedTuple):
 
 
 def new_walk(nodes: int) -> Walk:
-    """Return a walk that has not begun, over so many nodes.
-
-    >>> new_walk(3).meta.tolist()
-    [0, 0]
-    """
+    """Return a walk that has not begun, over so many nodes."""
     return Walk(np.zeros(nodes, np.int64), np.zeros(2, np.int64))
 
 

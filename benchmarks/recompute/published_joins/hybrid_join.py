@@ -10,18 +10,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from eventide.compilation import inner_kernel, kernel
+from benchmarks.recompute.compiling import inner_kernel, kernel
+from benchmarks.recompute.published_joins.sides import bits_between, blocks_of, lanes_that_join, usable_events
 from eventide.index.zorder import ZERO
-from eventide.match.recompute.bit_rows.bits import bits_between, has_bit, ones_of, usable_events
-from eventide.match.recompute.bit_rows.comparisons import (
-    EQUAL,
-    GREATER,
-    GREATER_EQUAL,
-    LESS,
-    LESS_EQUAL,
-    blocks_of,
-    lanes_that_join,
-)
+from eventide.match.recompute.bit_rows.bits import has_bit, ones_of
+from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
 
 COMPARED = 0
 """Counter: pairs that were compared."""
@@ -33,11 +26,7 @@ COUNTERS = 3
 
 
 def new_counters() -> npt.NDArray[np.int64]:
-    """Return counters of a join, all zero.
-
-    >>> new_counters().tolist()
-    [0, 0, 0]
-    """
+    """Return counters of a join, all zero."""
     return np.zeros(COUNTERS, np.int64)
 
 

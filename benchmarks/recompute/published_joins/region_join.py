@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.compilation import inner_kernel, kernel
+from benchmarks.recompute.compiling import inner_kernel, kernel
+from benchmarks.recompute.published_joins.hybrid_join import BLOCKS, COMPARED, REUSED, reach
+from benchmarks.recompute.published_joins.regions import lanes_by_dominance, regions_of
+from benchmarks.recompute.published_joins.sides import bits_between, blocks_of, lanes_that_join, set_bits, usable_events
 from eventide.index.encoding import encode_integer
 from eventide.index.zorder import ONE, ZERO
-from eventide.match.recompute.bit_rows.bits import bits_between, has_bit, lowest_bit, ones_of, set_bits, usable_events
-from eventide.match.recompute.bit_rows.comparisons import LESS, blocks_of, lanes_that_join
-from eventide.match.recompute.joins.hybrid_join import BLOCKS, COMPARED, REUSED, reach
-from eventide.match.recompute.joins.regions import lanes_by_dominance, regions_of
+from eventide.match.recompute.bit_rows.bits import has_bit, lowest_bit, ones_of
+from eventide.match.recompute.bit_rows.comparisons import LESS
 
 
 @inner_kernel

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.compilation import kernel
+from benchmarks.recompute.compiling import kernel
+from benchmarks.recompute.published_joins.sides import holds
 from eventide.index.encoding import HIGHEST, LOWEST
 from eventide.index.zorder import BITS, ZERO, shared_bits
 from eventide.match.recompute.bit_rows.bits import has_bit
-from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, holds, lanes_where
+from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, lanes_where
 
 NONE = 0
 PARTIAL = 1

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from eventide.compilation import inner_kernel, kernel
+from benchmarks.recompute.compiling import inner_kernel, kernel
+from benchmarks.recompute.published_joins.hybrid_join import BLOCKS
+from benchmarks.recompute.published_joins.sides import bits_between, usable_events
 from eventide.index.zorder import ONE, ZERO
-from eventide.match.recompute.bit_rows.bits import bits_between, has_bit, usable_events
+from eventide.match.recompute.bit_rows.bits import has_bit
 from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, LESS, LESS_EQUAL
-from eventide.match.recompute.joins.hybrid_join import BLOCKS
 
 
 @kernel

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.recompute.published_joins.sides import Side, predicates_of
 from eventide.index.zorder import BOX_ROWS, HIGH, LOW
 from eventide.match.recompute.bit_rows.bits import words_for
-from eventide.match.recompute.bit_rows.comparisons import Side, predicates_of
 from match.recompute.z_addresses import interleave
 
 FULL = np.iinfo(np.uint64).max

@@ -7,10 +7,19 @@ import itertools
 import numpy as np
 import pytest
 
+from benchmarks.recompute.published_joins.chains import (
+    FINISHED,
+    STATE,
+    begin_walk,
+    keep_reaching,
+    new_walk,
+    self_join,
+    walk_chains,
+)
+from benchmarks.recompute.published_joins.hybrid_join import new_counters
+from benchmarks.recompute.published_joins.sides import Side, predicates_of
 from eventide.match.recompute.bit_rows.bits import words_for
-from eventide.match.recompute.bit_rows.comparisons import GREATER, Side, predicates_of
-from eventide.match.recompute.joins.chains import FINISHED, STATE, begin_walk, keep_reaching, new_walk, self_join, walk_chains
-from eventide.match.recompute.joins.hybrid_join import new_counters
+from eventide.match.recompute.bit_rows.comparisons import GREATER
 from match.recompute.points import joined, random_predicates, random_side
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from benchmarks.recompute import event_tree, joins
 from benchmarks.recompute.ie_join import ie_join, sorted_lists
+from benchmarks.recompute.published_joins.sides import predicates_of
 from benchmarks.recompute.r_tree import new_r_tree, r_insert, r_query
 from benchmarks.recompute.relations import KINDS, points
-from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, predicates_of
+from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
 from match.recompute.points import dirty_bits, inside, joined, random_box, random_points, random_side, unpacked
 
 

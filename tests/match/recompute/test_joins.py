@@ -5,23 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.recompute.published_joins.hybrid_join import COMPARED, REUSED, hybrid_join, nested_loop_join, new_counters
+from benchmarks.recompute.published_joins.sides import Side, holds, joins, narrow, predicates_of
+from benchmarks.recompute.published_joins.sweep_join import sorted_orders, sweep_join
 from eventide.index.encoding import HIGHEST, LOWEST
 from eventide.index.zorder import HIGH, LOW
-from eventide.match.recompute.bit_rows.comparisons import (
-    EQUAL,
-    GREATER,
-    GREATER_EQUAL,
-    LESS,
-    LESS_EQUAL,
-    SWAPPED,
-    Side,
-    holds,
-    joins,
-    narrow,
-    predicates_of,
-)
-from eventide.match.recompute.joins.hybrid_join import COMPARED, REUSED, hybrid_join, nested_loop_join, new_counters
-from eventide.match.recompute.joins.sweep_join import sorted_orders, sweep_join
+from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, SWAPPED
 from match.recompute.points import dirty_bits, joined, random_predicates, random_side, unpacked
 
 

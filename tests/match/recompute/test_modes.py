@@ -7,16 +7,16 @@ import json
 import numpy as np
 import pytest
 
+from benchmarks.recompute.published_joins.hybrid_join import hybrid_join, nested_loop_join, new_counters
+from benchmarks.recompute.published_joins.region_join import region_join
+from benchmarks.recompute.published_joins.regions import cluster, groups_for
+from benchmarks.recompute.published_joins.sweep_join import sorted_orders, sweep_join
 from eventide.index.box_query import rows_in_box
 from eventide.index.encoding import encode_integer
 from eventide.index.moving_window import CPU_FRIENDLY, MEMORY_FRIENDLY, SlidingTrees
 from eventide.index.tree import insert_all, new_forest
 from eventide.index.tree_deletion import delete
 from eventide.index.zorder import z_order
-from eventide.match.recompute.joins.hybrid_join import hybrid_join, nested_loop_join, new_counters
-from eventide.match.recompute.joins.region_join import region_join
-from eventide.match.recompute.joins.regions import cluster, groups_for
-from eventide.match.recompute.joins.sweep_join import sorted_orders, sweep_join
 from match.recompute.points import dirty_bits, random_box, random_points, random_predicates, random_side
 from match.recompute.test_chains import chains_of
 from match.recompute.z_addresses import next_in_by_splitting

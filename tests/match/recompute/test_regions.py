@@ -7,12 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from eventide.index.zorder import shared_bits, z_order
-from eventide.match.recompute.bit_rows.bits import words_for
-from eventide.match.recompute.bit_rows.comparisons import GREATER, LESS, Side, blocks_of, predicates_of
-from eventide.match.recompute.joins.hybrid_join import BLOCKS, COMPARED, REUSED, new_counters
-from eventide.match.recompute.joins.region_join import region_join
-from eventide.match.recompute.joins.regions import (
+from benchmarks.recompute.published_joins.hybrid_join import BLOCKS, COMPARED, REUSED, new_counters
+from benchmarks.recompute.published_joins.region_join import region_join
+from benchmarks.recompute.published_joins.regions import (
     ANY_SIZE,
     FULL,
     NONE,
@@ -23,6 +20,10 @@ from eventide.match.recompute.joins.regions import (
     lanes_by_dominance,
     regions_of,
 )
+from benchmarks.recompute.published_joins.sides import Side, blocks_of, predicates_of
+from eventide.index.zorder import shared_bits, z_order
+from eventide.match.recompute.bit_rows.bits import words_for
+from eventide.match.recompute.bit_rows.comparisons import GREATER, LESS
 from match.recompute.points import address, dirty_bits, joined, random_points, random_predicates, random_side, unpacked
 from match.recompute.z_addresses import deinterleave
 

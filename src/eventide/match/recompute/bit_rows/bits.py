@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.compilation import inner_kernel
-from eventide.index.zorder import ONE, ZERO, bits_from
+from eventide.index.zorder import ONE, ZERO
 
 LANES = 64
 """Bits of a word."""
@@ -56,16 +56,6 @@ def up_to_bit(number):
 
 
 @inner_kernel
-def bits_between(word, begin, end):
-    """Return the bits of word number `word` that stand for places of [begin, end)."""
-    first = max(begin - 64 * word, 0)
-    last = min(end - 64 * word, 64)
-    if first >= last:
-        return ZERO
-    return bits_from(first) & ~bits_from(last)
-
-
-@inner_kernel
 def has_bit(words, at, number):
     """Return whether an event is in a set."""
     return (words[at + (number >> 6)] >> np.uint64(number & 63)) & ONE != ZERO
@@ -75,13 +65,6 @@ def has_bit(words, at, number):
 def add_bit(words, at, number):
     """Put an event into a set."""
     words[at + (number >> 6)] |= ONE << np.uint64(number & 63)
-
-
-@inner_kernel
-def set_bits(words, begin, end):
-    """Set the bits of [begin, end)."""
-    for word in range(begin // 64, (end + 63) // 64):
-        words[word] |= bits_between(word, begin, end)
 
 
 @inner_kernel
@@ -183,17 +166,3 @@ def count_of(words, at, begin, end, enough):
                 return count
         word += 1
         bits = words[at + word]
-
-
-@inner_kernel
-def usable_events(valid, lines):
-    """Return the events none of whose coordinates is null, as words."""
-    count = valid.shape[1]
-    words = np.zeros((count + 63) // 64, np.uint64)
-    for word in range(words.shape[0]):
-        words[word] = bits_between(word, 0, count)
-    for line in lines:
-        for index in range(count):
-            if valid[line, index] == 0:
-                words[index // 64] &= ~(ONE << np.uint64(index % 64))
-    return words
