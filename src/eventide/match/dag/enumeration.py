@@ -169,8 +169,9 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
     room = rows.shape[0]
     number = 0
     satisfied = -1
-    left_steps = steps[0]
     written = offsets[0]
+    # Every branch leads to a match, so matches and their positions are the steps: no counter but the bounds of the result.
+    most, most_written = min(np.int64(limit), steps[0]), min(np.int64(room), written + steps[0])
     while accept < last_accept or size > 0:
         if size == 0:
             root = accepts.node[accept]
@@ -191,11 +192,10 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
             if number - first >= left_to_take:
                 size = 0
                 break
-            if number == limit or left_steps <= 0:
+            if number == most:
                 taken[key] += number - first
-                steps[0] = left_steps
+                steps[0] -= number + written - offsets[0]
                 return FULL if number == limit else SPENT, accept, size, number
-            left_steps -= 1
             size -= 1
             node = stack[size]
             depth = depths[size]
@@ -208,7 +208,7 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
                             stack[size] = node
                             depths[size] = depth
                             taken[key] += number - first
-                            steps[0] = left_steps
+                            steps[0] -= number + written - offsets[0]
                             return GROW, accept, size + 1, number
                         stack[size] = right
                         depths[size] = depth
@@ -221,7 +221,7 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
                         stack[size] = node
                         depths[size] = depth
                         taken[key] += number - first
-                        steps[0] = left_steps
+                        steps[0] -= number + written - offsets[0]
                         return GROW, accept, size + 1, number
                     depth += 1
                     path_row[reach - depth] = row
@@ -229,13 +229,13 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
                     if left_of[node] >= 0:
                         node = left_of[node]
                         continue
-                if written + depth > room:
-                    # Come back to this leaf with more room.
+                if written + depth > most_written and (number > 0 or written + depth > room):
+                    # Come back to this leaf with more room, or more steps.
                     stack[size] = node
                     depths[size] = depth if label == BOTTOM else depth - 1
                     taken[key] += number - first
-                    steps[0] = left_steps
-                    return FULL, accept, size + 1, number
+                    steps[0] -= number + written - offsets[0]
+                    return FULL if written + depth > room else SPENT, accept, size + 1, number
                 starts[number] = row
                 ends[number] = end
                 source = reach - depth
@@ -243,7 +243,6 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
                     rows[written + index] = path_row[source + index]
                     labels[written + index] = path_label[source + index]
                 written += depth
-                left_steps -= depth
                 number += 1
                 offsets[number] = written
                 if one_each:
@@ -251,5 +250,5 @@ def enumerate_plain(nodes, accepts, accept, last_accept, size, walk, found, limi
                     size = 0
                 break
         taken[key] += number - first
-    steps[0] = left_steps
+    steps[0] -= number + written - offsets[0]
     return FINISHED, accept, size, number

@@ -74,14 +74,11 @@ def write_chains(shape, window, rows, search, frame, step, found, number, left):
     search.state[PENDING] = 0
     written = np.int64(0)
     offset = offsets[number]
+    # Steps are what leads to no match and, bounded as the room is, the positions of matches.
     left_steps = search.state[STEPS]
+    first_offset, most_offset = offset, min(np.int64(room), offset + left_steps)
     while True:
         event = np.int64(-1)
-        if left_steps <= 0 and not pending:
-            search.depth[step] = depth
-            search.state[STEPS] = left_steps
-            return SPENT, written
-        left_steps -= 1
         if pending:
             event = chosen[step, depth]
             pending = False
@@ -107,21 +104,27 @@ def write_chains(shape, window, rows, search, frame, step, found, number, left):
                 begin = chosen[step, trying] + 1
             if event < 0:
                 search.depth[step] = -1
-                search.state[STEPS] = left_steps
+                search.state[STEPS] = left_steps - (offset - first_offset) - 1
                 return FINISHED, written
             depth = trying
             chosen[step, depth] = event
         if depth + 1 < minimum or not has_bit(inner, heads, event):
+            left_steps -= 1
+            if left_steps <= 0:
+                search.depth[step] = depth
+                search.state[STEPS] = left_steps
+                return SPENT, written
             continue
         if written == left:
             search.depth[step] = -1
-            search.state[STEPS] = left_steps
+            search.state[STEPS] = left_steps - (offset - first_offset)
             return FINISHED, written
-        if number == limit or offset + around + depth + 1 > room:
+        behind = offset + around + depth + 1
+        if number == limit or (behind > most_offset and (written > 0 or behind > room)):
             search.depth[step] = depth
             search.state[PENDING] = 1
-            search.state[STEPS] = left_steps
-            return FULL, written
+            search.state[STEPS] = left_steps - (offset - first_offset)
+            return FULL if number == limit or behind > room else SPENT, written
         for index in range(before):
             out_row[offset + index] = around_row[index]
             out_label[offset + index] = around_label[index]

@@ -109,16 +109,20 @@ def next_single(shape, window, rows, search, frame, step, programs, walk, store,
     candidate = max(search.chosen[step, 0] + 1, low)
     asked = rows.trees.asked
     asking = asked[asked.shape[0] - 1, MADE] > 0 and frame + 1 < search.state[FRAMES]
+    left_steps, price = search.state[STEPS], search.width[0]
     while True:
-        if search.state[STEPS] <= 0:
+        if left_steps <= 0:
             search.chosen[step, 0] = candidate - 1
+            search.state[STEPS] = left_steps
             return SPENT
-        search.state[STEPS] -= search.width[0]
+        left_steps -= price
         if owner >= 0:
             candidate = first_of(search.sets, set_at(search, np.int64(owner), step), candidate, high)
             if candidate < 0:
+                search.state[STEPS] = left_steps
                 return 0
         elif candidate >= high:
+            search.state[STEPS] = left_steps
             return 0
         search.chosen[step, 0] = candidate
         place = place_of(window, step, candidate)
@@ -132,6 +136,7 @@ def next_single(shape, window, rows, search, frame, step, programs, walk, store,
                 or residuals_hold(shape, window, search, frame, step, programs, walk, store, scratch)
             )
         ):
+            search.state[STEPS] = left_steps
             return 1
         candidate += 1
 
