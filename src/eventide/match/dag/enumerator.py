@@ -186,64 +186,32 @@ class Enumerator(ABC):
         # A selector needs all candidates, so the quota is applied to what it keeps.
         quota = COUNT_LIMIT if settings.quota is None or self._selects() else settings.quota
         one_each = settings.keep is Keep.ANY
-        if not settings.checked and settings.slices == 1:
+        plain = not settings.checked and settings.slices == 1
+        kernel: Callable[..., tuple[int, int, int, int]] = enumerate_plain if plain else enumerate_checked
+        checks = () if plain else self._checks()
 
-            def plain(accept: int, last: int, size: int, walk: object, found: MatchBatch) -> tuple[int, int, int, int]:
-                return enumerate_plain(  # type: ignore[no-any-return]
-                    nodes,
-                    accepts,
-                    accept,
-                    last,
-                    size,
-                    walk,
-                    found,
-                    len(found.start),
-                    quota,
-                    taken,
-                    one_each,
-                    account.slice(),
-                )
+        def step(accept: int, last: int, size: int, walk: object, found: MatchBatch) -> tuple[int, int, int, int]:
+            given = (nodes, accepts, accept, last, size, walk, found, len(found.start), quota, taken, one_each)
+            return kernel(*given, *checks, account.slice())
 
-            return plain
-        labelled, store = settings.labelled, self._rows.store
+        return step
+
+    def _checks(self) -> tuple[object, ...]:
+        """Return what an enumeration with conditions and in slices reads besides."""
+        settings, store = self._settings, self._rows.store
+        labelled = settings.labelled
         programs = labelled.closing_programs() if self.judges_on_arrival else labelled.agreeing_programs()
-        absences = labelled.absences()
         top = int(self._counters[TOP])
         groups = len(programs.agree_float)
         possible = np.empty((groups, top if groups else 0), np.int64)
         if groups:
-            possible_values(nodes, top, programs, store, possible)
+            possible_values(self._nodes, top, programs, store, possible)
         sliced = settings.slices > 1
         bits = counted_values(possible) if sliced else np.array([ANY_VALUE])
         counts = np.empty((len(bits), top if sliced else 1))
         counted = np.full((len(bits), top if sliced else 1), NEVER_COUNTED)
-
-        def checked(accept: int, last: int, size: int, walk: object, found: MatchBatch) -> tuple[int, int, int, int]:
-            return enumerate_checked(  # type: ignore[no-any-return]
-                nodes,
-                accepts,
-                accept,
-                last,
-                size,
-                walk,
-                found,
-                len(found.start),
-                quota,
-                taken,
-                one_each,
-                programs,
-                absences,
-                store,
-                settings.slice_index,
-                settings.slices,
-                bits,
-                counts,
-                counted,
-                possible,
-                account.slice(),
-            )
-
-        return checked
+        slices = (settings.slice_index, settings.slices, bits, counts, counted)
+        return programs, labelled.absences(), store, *slices, possible
 
     def _selects(self) -> bool:
         return self._settings.keep is not Keep.ALL or self._settings.deduplicate

@@ -41,16 +41,19 @@ class DagMatcher(DagArena):
 
     def _take(self, begin: int, end: int) -> tuple[int, int]:
         settings = self._settings
+        shared = (
+            self._symbols.tables,
+            self._nodes,
+            self._lists,
+            self._rows.events,
+            self._rows.store.previous,
+            self._accepts,
+            self._counters,
+            settings.consume,
+        )
         if settings.checked and settings.consume != CONSUME_NONE:
             return advance_confirming(  # type: ignore[no-any-return]
-                self._symbols.tables,
-                self._nodes,
-                self._lists,
-                self._rows.events,
-                self._rows.store.previous,
-                self._accepts,
-                self._counters,
-                settings.consume,
+                *shared,
                 begin,
                 end,
                 self._walk,
@@ -61,20 +64,7 @@ class DagMatcher(DagArena):
                 self._rows.store,
                 self._account.slice(),
             )
-        return advance(  # type: ignore[no-any-return]
-            self._symbols.tables,
-            self._nodes,
-            self._lists,
-            self._rows.events,
-            self._rows.store.previous,
-            self._accepts,
-            self._counters,
-            settings.consume,
-            False,
-            begin,
-            end,
-            self._account.slice(),
-        )
+        return advance(*shared, False, begin, end, self._account.slice())  # type: ignore[no-any-return]
 
     def _ensure_slots(self, slots: int) -> None:
         if slots > self._lists.active.shape[0]:
@@ -88,10 +78,8 @@ class DagMatcher(DagArena):
     def _resize(self, slots: int, states: int, width: int) -> None:
         old, new = self._lists, new_lists(slots, states, width, self._absence_count)
         old_slots, old_states, old_width = old.node.shape
-        new.active[:old_slots] = old.active
-        new.low[:old_slots] = old.low
-        new.epoch[:old_slots] = old.epoch
-        new.last[:old_slots] = old.last
+        for name in ("active", "low", "epoch", "last"):
+            getattr(new, name)[:old_slots] = getattr(old, name)
         new.state[:old_slots, :old_states] = old.state
         new.length[:old_slots, :old_states] = old.length
         new.node[:old_slots, :old_states, :old_width] = old.node
