@@ -225,33 +225,22 @@ def search_matches(
                     return status, number
                 if taken[key] >= quota:
                     state[MODE] = TRIGGER
-                elif search.head[step] >= 0:
-                    state[MODE] = NEXT_HEAD
-                else:
-                    state[FRAME] = frame - 1
-                    state[MODE] = NEXT if frame > 0 else TRIGGER
+                    continue
+                outcome = 0
             elif shape.loop[step]:
                 outcome = walk_chain(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges)
-                if outcome == SPENT:
-                    return SPENT, number
-                if outcome == 1:
-                    state[FRAME] = frame + 1
-                    state[MODE] = ENTER
-                elif search.head[step] >= 0:
-                    state[MODE] = NEXT_HEAD
-                else:
-                    state[FRAME] = frame - 1
-                    state[MODE] = NEXT if frame > 0 else TRIGGER
             else:
                 outcome = next_single(shape, window, rows, search, frame, step, programs, walk, store, scratch, judges)
-                if outcome == SPENT:
-                    return SPENT, number
-                if outcome == 1:
-                    state[FRAME] = frame + 1
-                    state[MODE] = ENTER
-                else:
-                    state[FRAME] = frame - 1
-                    state[MODE] = NEXT if frame > 0 else TRIGGER
+            if outcome == SPENT:
+                return SPENT, number
+            if outcome == 1:
+                state[FRAME] = frame + 1
+                state[MODE] = ENTER
+            elif search.head[step] >= 0:
+                state[MODE] = NEXT_HEAD
+            else:
+                state[FRAME] = frame - 1
+                state[MODE] = NEXT if frame > 0 else TRIGGER
         else:
             state[STEPS] -= steps
             trigger = state[CURRENT]
