@@ -99,8 +99,10 @@ def link_absences(events, lists, previous, slot, row):
 
 @inner_kernel
 def restart_slot(lists, accepts, counters, slot):
-    """Give the slot to a new key; accepts still open learn the last forbidden events of the old key."""
-    lists.active[slot] = 0
+    """Give the slot of lists or runs, which the caller empties, to a new key.
+
+    Accepts still open learn the last forbidden events of the old key.
+    """
     lists.low[slot] = np.iinfo(np.int64).min
     counters[KEY] += 1
     absences = lists.last.shape[1]
@@ -186,6 +188,7 @@ def advance(tables, nodes, lists, events, previous, accepts, counters, consume, 
             return SPENT, row
         steps[0] -= 1
         if restarts[row]:
+            list_count[slots[row]] = 0
             restart_slot(lists, accepts, counters, slots[row])
             restarts[row] = 0
         if absences:

@@ -20,13 +20,11 @@ from eventide.match.dag.kernel import (
     DONE,
     EPOCH,
     FRESH_RUN,
-    KEY,
     MIDWAY,
     NEED_ACCEPTS,
     NEED_LISTS,
     NEED_NODES,
     NEED_TRANSITION,
-    OPEN_ACCEPT,
     RUN,
     RUN_BEFORE,
     TOP,
@@ -35,6 +33,7 @@ from eventide.match.dag.kernel import (
     confirm_accepts,
     link_absences,
     record,
+    restart_slot,
     write_output,
 )
 from eventide.match.dag.nodes import NONE
@@ -82,22 +81,6 @@ def drop_runs(runs, slot):
         runs.meta[FREE] = run
         run = following
     runs.head[slot] = -1
-
-
-@inner_kernel
-def restart_runs(runs, accepts, counters, slot):
-    """Give the slot to a new key."""
-    drop_runs(runs, slot)
-    runs.low[slot] = np.iinfo(np.int64).min
-    counters[KEY] += 1
-    absences = runs.last.shape[1]
-    if absences:
-        for accept in range(counters[OPEN_ACCEPT], counters[ACCEPTED]):
-            for absence in range(absences):
-                accepts.tail[accept, absence] = runs.last[slot, absence]
-    counters[OPEN_ACCEPT] = counters[ACCEPTED]
-    for absence in range(absences):
-        runs.last[slot, absence] = -1
 
 
 @inner_kernel
@@ -186,7 +169,8 @@ def advance_runs(
                 return SPENT, row
             steps[0] -= 1
             if events.restart[row]:
-                restart_runs(runs, accepts, counters, slot)
+                drop_runs(runs, slot)
+                restart_slot(runs, accepts, counters, slot)
                 events.restart[row] = 0
             if absences:
                 link_absences(events, runs, previous, slot, row)
