@@ -18,7 +18,7 @@ from eventide.match.dag.slicing import counted_paths, push_slice, rounding
 from eventide.match.programs.programs import SIMPLY, all_hold, closes, compares, joins, new_scratch
 
 
-@kernel
+@inner_kernel
 def forbidden(programs, absences, absence, candidate, walk, depth, store, scratch):
     """Return whether all conditions of a NOT hold for a candidate event."""
     for at in range(absences.condition_first[absence], absences.condition_first[absence + 1]):

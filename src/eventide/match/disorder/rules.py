@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from eventide.compilation import inner_kernel, kernel
+from eventide.match.dag.checking import forbidden
 from eventide.match.disorder.stacks import precedes
 from eventide.match.disorder.state import HIGHEST, LOWEST, NEWER, NONE, OLDER, TIME
-from eventide.match.programs.programs import all_hold
 
 
 @inner_kernel
@@ -34,34 +32,12 @@ def separated(order, before, first, end, column, number, earlier, later):
     return False
 
 
-@inner_kernel
-def all_conditions_hold(absences, programs, number, row, partial, depth, rows, scratch):
-    """Judge the conditions of a NOT for an event beside the match."""
-    for at in range(absences.condition_first[number], absences.condition_first[number + 1]):
-        if not all_hold(
-            programs,
-            np.int64(absences.condition[at]),
-            np.int64(-1),
-            np.int64(-1),
-            np.int64(row),
-            partial.path_row,
-            partial.path_label,
-            np.int64(depth),
-            rows.values,
-            rows.floats,
-            rows.valid,
-            scratch,
-        ):
-            return False
-    return True
-
-
 @kernel
 def forbids(absences, programs, number, row, partial, depth, rows, scratch):
     """Return whether the conditions of a NOT, if it has any, hold for an event beside the match."""
     if programs is None or number < 0:
         return True
-    return all_conditions_hold(absences, programs, number, row, partial, depth, rows, scratch)
+    return forbidden(programs, absences, number, row, partial, depth, rows, scratch)
 
 
 @inner_kernel
