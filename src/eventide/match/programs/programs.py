@@ -198,11 +198,6 @@ def all_hold(programs, condition, fixed_slot, fixed_index, outside_row, rows, la
     level = 0
     for slot in range(slots):
         chosen[slot] = -1
-    if slots == 0:
-        return (
-            holds(programs, condition, chosen, rows, labels, depth, outside_row, values, floats, valid, wholes, reals, nulls)
-            == 1
-        )
     while level >= 0:
         if level == slots:
             if (
@@ -214,18 +209,10 @@ def all_hold(programs, condition, fixed_slot, fixed_index, outside_row, rows, la
                 return False
             level -= 1
             continue
-        if level == outside:
-            # The outside slot has one choice; -1 before and after it means the odometer passes twice.
+        if level == outside or level == fixed_slot:
+            # Such a slot has one choice; -1 before and after it means the odometer passes twice.
             if chosen[level] == -1:
-                chosen[level] = -2
-                level += 1
-            else:
-                chosen[level] = -1
-                level -= 1
-            continue
-        if level == fixed_slot:
-            if chosen[level] == -1:
-                chosen[level] = fixed_index
+                chosen[level] = -2 if level == outside else fixed_index
                 level += 1
             else:
                 chosen[level] = -1
