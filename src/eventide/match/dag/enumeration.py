@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.compilation import copy_start, kernel
+from eventide.compilation import kernel
 from eventide.match.budget import SPENT
 from eventide.match.dag.nodes import BOTTOM, UNION
 
@@ -125,30 +125,13 @@ def new_found(matches: int, positions: int) -> MatchBatch:
     )
 
 
-@kernel
-def grow_walk(walk):
+def grow_walk(walk: Walk) -> Walk:
     """Return the walk with twice the room. The path is kept at both ends, for the two ways to lay it out."""
-    size = walk.node.shape[0]
-    length = walk.path_row.shape[0]
-    larger = Walk(
-        np.empty(2 * size, np.int32),
-        np.empty(2 * size, np.int32),
-        np.empty(2 * size, np.float64),
-        np.empty(2 * size, np.float64),
-        np.empty(2 * size, np.float64),
-        np.empty(2 * size, np.int32),
-        np.empty(2 * length, np.int32),
-        np.empty(2 * length, np.int32),
-    )
-    copy_start(larger.node, walk.node, size)
-    copy_start(larger.depth, walk.depth, size)
-    copy_start(larger.position, walk.position, size)
-    copy_start(larger.begin, walk.begin, size)
-    copy_start(larger.end, walk.end, size)
-    copy_start(larger.value, walk.value, size)
-    for index in range(length):
-        larger.path_row[index] = larger.path_row[length + index] = walk.path_row[index]
-        larger.path_label[index] = larger.path_label[length + index] = walk.path_label[index]
+    size = len(walk.node)
+    larger = new_walk(2 * size)
+    for name, column in larger._asdict().items():
+        column[:size] = getattr(walk, name)
+    larger.path_row[size:], larger.path_label[size:] = walk.path_row, walk.path_label
     return larger
 
 
