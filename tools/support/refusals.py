@@ -225,7 +225,9 @@ _EXPRESSIONS = (
         _measured("FIRST(LAST(A.price)) AS x"),
         "PREV(LAST(A.price, 1))",
     ),
-    Refusal("BAD_OFFSET", "an offset that is not a whole number from 0 up", _measured("LAST(A.price, -1) AS x"), "LAST(A.price, 1)"),
+    Refusal(
+        "BAD_OFFSET", "an offset that is not 0 or a whole number above", _measured("LAST(A.price, -1) AS x"), "LAST(A.price, 1)"
+    ),
     Refusal(
         "BAD_ARGUMENT",
         "arguments that a function of row patterns does not take",
