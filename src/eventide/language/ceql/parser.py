@@ -44,7 +44,8 @@ from eventide.language.parts.windows import parse_whole_number
 from eventide.language.parts.within import Within, parse_within
 from eventide.language.reading.clauses import misspelt_clause
 from eventide.language.reading.expressions import parse_condition
-from eventide.language.reading.grammar import errors_in, load_grammar, run_grammar
+from eventide.language.reading.grammar import errors_in, run_grammar
+from eventide.language.reading.parser_cache import load_grammar
 from eventide.language.reading.tokens import bare_name, span_of, tokenize
 from eventide.pattern.sequences import (
     Absence,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from lark import Lark, Token, Transformer
+from lark import Token
 from lark.exceptions import UnexpectedToken
-from lark.lexer import Lexer
 
 from eventide.errors import ParseError, Span
 from eventide.language.reading.tokens import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from lark import Lark
 
 _WORDS = {
     "NAME": "a name",
@@ -70,34 +70,13 @@ SYMBOLS = {
 }
 
 
-class _TokenList(Lexer):
-    """Hands lark the tokens that were cut before."""
-
-    def __init__(self, configuration: object) -> None:
-        del configuration
-
-    def lex(self, data: list[Token]) -> Iterator[Token]:  # type: ignore[override]
-        """Yield the tokens as they are."""
-        yield from data
-
-
-def load_grammar(file_name: str, transformer: Transformer[Token, Any]) -> Lark:
-    """Build the parser for a grammar file below `language`; reductions are handed to the transformer at once.
-
-    LALR needs no recursion however long a query is, and no tree is kept.
-
-    >>> load_grammar("sase/sase.lark", Transformer()).options.parser
-    'lalr'
-    """
-    grammar = files("eventide.language").joinpath(file_name).read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", lexer=_TokenList, transformer=transformer, maybe_placeholders=False)
-
-
 def run_grammar(parser: Lark, tokens: list[Token], text: str) -> Any:
     """Parse prepared tokens of the query `text`; errors carry the place but not yet the text, see `errors_in`.
 
-    >>> run_grammar(load_grammar("sase/sase.lark", Transformer()), [Token("NAME", "A")], "A").data
-    Token('RULE', 'start')
+    >>> from lark import Transformer
+    >>> from eventide.language.reading.parser_cache import load_grammar
+    >>> run_grammar(load_grammar("sase/sase.lark", Transformer()), [Token("NAME", "A")], "A").data == "start"
+    True
     """
     try:
         return parser.parse(tokens)

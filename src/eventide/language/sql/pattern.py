@@ -16,7 +16,7 @@ from lark.exceptions import UnexpectedToken
 
 from eventide.errors import ParseError, Span
 from eventide.language.parts.windows import parse_whole_number
-from eventide.language.reading.grammar import load_grammar
+from eventide.language.reading.parser_cache import load_grammar
 from eventide.language.reading.tokens import depth_change, is_word, span_of
 from eventide.language.sql.pattern_errors import explain_pattern
 from eventide.language.sql.tokens import is_variable, tokenize_rows, variable_name
