@@ -13,6 +13,7 @@ from eventide.errors import (
     LimitError,
     ParseError,
 )
+from eventide.loading import load_later
 
 if TYPE_CHECKING:
     from eventide import builder
@@ -50,16 +51,18 @@ __all__ = [
     "statement",
 ]
 
-# Loaded when they are first asked for: Spark's workers import parts of this package, in every process anew, and need no parser.
-_LOADED_LATER = {
-    "eventide.api": ("Events", "Query", "Statement", "events", "query", "sql", "statement"),
-    "eventide.progress.exporter": ("PrometheusExporter",),
-    "eventide.progress.printer": ("ProgressPrinter",),
-    "eventide.query_sets": ("Queries", "queries"),
-    "eventide.runtime.spread.balance": ("Balance", "balance"),
-    "eventide.sources.replay": ("register_sources", "replay"),
-}
-_MODULES = {name: module for module, names in _LOADED_LATER.items() for name in names}
+# Spark's workers import parts of this package, in every process anew, and need no parser.
+_load = load_later(
+    __name__,
+    {
+        "eventide.api": ("Events", "Query", "Statement", "events", "query", "sql", "statement"),
+        "eventide.progress.exporter": ("PrometheusExporter",),
+        "eventide.progress.printer": ("ProgressPrinter",),
+        "eventide.query_sets": ("Queries", "queries"),
+        "eventide.runtime.spread.balance": ("Balance", "balance"),
+        "eventide.sources.replay": ("register_sources", "replay"),
+    },
+)
 # Listeners are classes of PySpark, which is an optional package; without it everything else must still be there.
 _NEED_SPARK = ("ProgressPrinter", "PrometheusExporter")
 
@@ -67,16 +70,12 @@ _NEED_SPARK = ("ProgressPrinter", "PrometheusExporter")
 def __getattr__(name: str) -> Any:
     if name == "builder":
         return import_module("eventide.builder")
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        found = getattr(import_module(_MODULES[name]), name)
+        return _load(name)
     except ModuleNotFoundError as error:
         if name not in _NEED_SPARK:
             raise
         raise ImportError(f"{name} needs PySpark: pip install 'eventide[spark]'") from error
-    globals()[name] = found
-    return found
 
 
 def __dir__() -> list[str]:

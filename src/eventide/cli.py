@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,24 +15,16 @@ import typer
 from typer.core import TyperGroup
 
 import eventide as et
-from eventide.console import report
-from eventide.console.demo import run_demo
-from eventide.console.files import STANDARD_OUTPUT, write_table
-from eventide.console.follow.command import SqlInputs, follow_query, follow_sql
-from eventide.console.follow.demo import run_stream_demo
-from eventide.console.follow.options import Emit, FollowOptions, refuse_batch_options
-from eventide.console.inputs import Engine, Source, UsageMistakeError, as_arguments, load, read_query, split_setting
-from eventide.console.results import Output, deliver, show_delivered, show_schema
-from eventide.console.spark import data_errors_named, start_session
-from eventide.console.sql import is_sql, load_tables, refuse_event_options, refuse_sql_options, tables_named
-from eventide.datasets import DATASETS
-from eventide.datasets import generate as generate_dataset
+from eventide import console, datasets
+from eventide.console.choices import STANDARD_OUTPUT, Emit, Engine
 from eventide.errors import EventideWarning
 from eventide.explain import ExplainFormat
-from eventide.sources.files import Format
+from eventide.sources.formats import Format
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from eventide.console import Output, Source
 
 DEFAULT_TIME = "ts"
 DEMO_EVENTS = 200_000
@@ -56,8 +47,8 @@ class GuardedGroup(TyperGroup):
         except Exception as error:
             if _is_usage_error(error):
                 raise
-            report.show_error(error)
-            raise typer.Exit(report.exit_code(error)) from error
+            console.show_error(error)
+            raise typer.Exit(console.exit_code(error)) from error
 
 
 def _is_usage_error(error: Exception) -> bool:
@@ -66,7 +57,7 @@ def _is_usage_error(error: Exception) -> bool:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    report.show_warning(str(message))
+    console.show_warning(str(message))
 
 
 app = typer.Typer(
@@ -109,7 +100,7 @@ def main() -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"eventide {version('eventide')}")
+        typer.echo(f"eventide {et.__version__}")
         raise typer.Exit
 
 
@@ -138,31 +129,31 @@ def check(
     input_format: InputFormatOption = None,
 ) -> None:
     """Say whether a query is right, and with --data or --table whether it fits the events or tables."""
-    text = read_query(query)
-    if is_sql(text, language, table):
-        refuse_event_options(_event_options(data, stream, time, type, tie_break, time_unit))
+    text = console.read_query(query)
+    if console.is_sql(text, language, table):
+        console.refuse_event_options(_event_options(data, stream, time, type, tie_break, time_unit))
         _check_sql(text, table, input_format)
         return
-    refuse_sql_options({"--table": table})
+    console.refuse_sql_options({"--table": table})
     parsed = et.query(text, language)
     sources = _sources(data, stream, time, type, tie_break, time_unit, input_format)
     if not sources:
-        report.say("The query is well formed. Give --data to check it against events.")
+        console.say("The query is well formed. Give --data to check it against events.")
         return
-    positional, named = as_arguments(load(sources, Engine.LOCAL, _no_session))
+    positional, named = console.as_arguments(console.load(sources, Engine.LOCAL, _no_session))
     parsed.check(*positional, **named)
-    show_schema(parsed.output_schema(*positional, **named))
-    report.say("The query fits the events.")
+    console.show_schema(parsed.output_schema(*positional, **named))
+    console.say("The query fits the events.")
 
 
 def _check_sql(text: str, table: list[str] | None, input_format: Format | None) -> None:
     statement = et.statement(text)
     if not table:
-        report.say("The query is well formed. Give --table NAME=FILE to check it against tables.")
+        console.say("The query is well formed. Give --table NAME=FILE to check it against tables.")
         return
-    with tables_named():
-        show_schema(statement.output_schema(**load_tables(table, Engine.LOCAL, input_format, _no_session)))
-    report.say("The query fits the tables.")
+    with console.tables_named():
+        console.show_schema(statement.output_schema(**console.load_tables(table, Engine.LOCAL, input_format, _no_session)))
+    console.say("The query fits the tables.")
 
 
 @app.command()
@@ -183,18 +174,18 @@ def explain(
     spark_conf: SparkConfOption = None,
 ) -> None:
     """Show what a query means and how it will be run; with --data or --table also the relational plan."""
-    text = read_query(query)
-    if is_sql(text, language, table):
-        refuse_event_options(_event_options(data, stream, time, type, tie_break, time_unit))
+    text = console.read_query(query)
+    if console.is_sql(text, language, table):
+        console.refuse_event_options(_event_options(data, stream, time, type, tie_break, time_unit))
         statement = et.statement(text)
-        with tables_named():
-            tables = load_tables(table, engine, input_format, cache(lambda: _session(spark_conf)))
+        with console.tables_named():
+            tables = console.load_tables(table, engine, input_format, cache(lambda: _session(spark_conf)))
             typer.echo(statement.explain(format.value, **tables))
         return
-    refuse_sql_options({"--table": table})
+    console.refuse_sql_options({"--table": table})
     parsed = et.query(text, language)
     sources = _sources(data, stream, time, type, tie_break, time_unit, input_format)
-    positional, named = as_arguments(load(sources, engine, lambda: _session(spark_conf)))
+    positional, named = console.as_arguments(console.load(sources, engine, lambda: _session(spark_conf)))
     typer.echo(parsed.explain(format.value, *positional, **named))
 
 
@@ -273,28 +264,30 @@ def run(
     ] = None,
 ) -> None:
     """Find the matches of a query in events, or run SQL over tables; write a table, or Parquet, CSV or JSON."""
-    text = read_query(query)
-    target = Output(output, output_format, limit_rows)
-    following = FollowOptions(lateness, emit, checkpoint, rate, disorder, bound, seed, run_for, until_idle)
+    text = console.read_query(query)
+    target = console.Output(output, output_format, limit_rows)
+    following = console.FollowOptions(lateness, emit, checkpoint, rate, disorder, bound, seed, run_for, until_idle)
     if not follow:
         following.refuse()
-    if is_sql(text, language, table):
+    if console.is_sql(text, language, table):
         own = {"--count": count, "--distribution": distribution, "--slices": slices, "--matcher": matcher}
         caps = {name: value for name, value in (("max_matches", max_matches), ("max_steps", max_steps)) if value is not None}
         if follow:
-            refuse_event_options(_event_options(data, None, None, type, tie_break, time_unit) | own)
-            refuse_batch_options({"--max-matches": max_matches is not None})
-            inputs = SqlInputs(stream or [], table or [], time, input_format)
-            follow_sql(text, inputs, following, target, lambda: _session(spark_conf), **caps)
+            console.refuse_event_options(_event_options(data, None, None, type, tie_break, time_unit) | own)
+            console.refuse_batch_options({"--max-matches": max_matches is not None})
+            inputs = console.SqlInputs(stream or [], table or [], time, input_format)
+            console.follow_sql(text, inputs, following, target, lambda: _session(spark_conf), **caps)
             return
-        refuse_event_options(_event_options(data, stream, time, type, tie_break, time_unit) | own)
+        console.refuse_event_options(_event_options(data, stream, time, type, tie_break, time_unit) | own)
         _run_sql(text, table, engine, input_format, target, caps, spark_conf)
         return
-    refuse_sql_options({"--table": table, "--max-steps": max_steps is not None})
+    console.refuse_sql_options({"--table": table, "--max-steps": max_steps is not None})
     parsed = et.query(text, language)
     sources = _sources(data, stream, time, type, tie_break, time_unit, input_format)
     if not sources:
-        raise UsageMistakeError("NO_DATA", "There are no events to search.", hint="--data FILE, or --stream NAME=FILE for each")
+        raise console.UsageMistakeError(
+            "NO_DATA", "There are no events to search.", hint="--data FILE, or --stream NAME=FILE for each"
+        )
     target.require_usable()
     options: dict[str, Any] = {
         "max_matches": max_matches,
@@ -304,19 +297,19 @@ def run(
     }
     given = {name: value for name, value in options.items() if value is not None}
     if follow:
-        refuse_batch_options({"--count": count, "--max-matches": max_matches is not None})
-        follow_query(parsed, sources, following, target, lambda: _session(spark_conf), **given)
+        console.refuse_batch_options({"--count": count, "--max-matches": max_matches is not None})
+        console.follow_query(parsed, sources, following, target, lambda: _session(spark_conf), **given)
         return
-    with report.working("Reading events"):
-        positional, named = as_arguments(load(sources, engine, lambda: _session(spark_conf)))
+    with console.working("Reading events"):
+        positional, named = console.as_arguments(console.load(sources, engine, lambda: _session(spark_conf)))
     paths = ", ".join(source.path for source in sources)
-    with report.working("Counting" if count else "Matching") as watch, data_errors_named(paths):
+    with console.working("Counting" if count else "Matching") as watch, console.data_errors_named(paths):
         result = parsed.count(*positional, **named) if count else parsed.match(*positional, **named, **given)
-        delivered = deliver(result, target)
+        delivered = console.deliver(result, target)
     if count:
-        show_delivered(delivered, target, watch, title="Matches per partition", nouns=("partition", "partitions"))
+        console.show_delivered(delivered, target, watch, title="Matches per partition", nouns=("partition", "partitions"))
     else:
-        show_delivered(delivered, target, watch, title="Matches", nouns=("match", "matches"))
+        console.show_delivered(delivered, target, watch, title="Matches", nouns=("match", "matches"))
 
 
 def _run_sql(
@@ -330,17 +323,17 @@ def _run_sql(
 ) -> None:
     statement = et.statement(text)
     target.require_usable()
-    with report.working("Reading tables"):
-        tables = load_tables(table, engine, input_format, cache(lambda: _session(spark_conf)))
-    with report.working("Running") as watch, data_errors_named(", ".join(table or [])), tables_named():
-        delivered = deliver(statement.run(**tables, **caps), target)
-    show_delivered(delivered, target, watch, title="Rows", nouns=("row", "rows"))
+    with console.working("Reading tables"):
+        tables = console.load_tables(table, engine, input_format, cache(lambda: _session(spark_conf)))
+    with console.working("Running") as watch, console.data_errors_named(", ".join(table or [])), console.tables_named():
+        delivered = console.deliver(statement.run(**tables, **caps), target)
+    console.show_delivered(delivered, target, watch, title="Rows", nouns=("row", "rows"))
 
 
-_DATASETS_HELP = "; ".join(f"{dataset.name}: {dataset.summary}" for dataset in DATASETS.values())
+_DATASETS_HELP = "; ".join(f"{dataset.name}: {dataset.summary}" for dataset in datasets.DATASETS.values())
 _SETTINGS_HELP = "; ".join(
     f"{dataset.name} {setting.name}: {setting.meaning} ({setting.default})"
-    for dataset in DATASETS.values()
+    for dataset in datasets.DATASETS.values()
     for setting in dataset.settings
 )
 
@@ -364,13 +357,13 @@ def generate(
     output_format: OutputFormatOption = None,
 ) -> None:
     """Generate a seeded data set."""
-    settings = dict(split_setting(text, "--set", "selectivity=0.3") for text in setting or [])
-    with report.working(f"Generating {dataset}") as watch:
-        table = generate_dataset(dataset, events, keys, seed, settings)
-    with report.counting("Writing", table.num_rows) as advance:
-        write_table(table, output, output_format, advance=advance)
+    settings = dict(console.split_setting(text, "--set", "selectivity=0.3") for text in setting or [])
+    with console.working(f"Generating {dataset}") as watch:
+        table = datasets.generate(dataset, events, keys, seed, settings)
+    with console.counting("Writing", table.num_rows) as advance:
+        console.write_table(table, output, output_format, advance=advance)
     if output != STANDARD_OUTPUT:
-        report.say(f"{table.num_rows:,} events in {watch}, written to {output}")
+        console.say(f"{table.num_rows:,} events in {watch}, written to {output}")
 
 
 @app.command()
@@ -389,12 +382,12 @@ def demo(
 ) -> None:
     """Generate a stock stream, find rising runs that break, and show them; or watch a stream of payments."""
     if not stream:
-        run_demo(DEMO_EVENTS if events is None else events, seed, output, engine, _spark_settings(spark_conf))
+        console.run_demo(DEMO_EVENTS if events is None else events, seed, output, engine, _spark_settings(spark_conf))
         return
     if engine is not Engine.SPARK:
-        raise UsageMistakeError("BAD_OPTION", "A stream runs on Spark.", hint="Leave out --engine, or --stream.")
-    if not run_stream_demo(DEMO_STREAM_EVENTS if events is None else events, seed, output, _spark_settings(spark_conf)):
-        raise typer.Exit(report.UNEXPECTED)
+        raise console.UsageMistakeError("BAD_OPTION", "A stream runs on Spark.", hint="Leave out --engine, or --stream.")
+    if not console.run_stream_demo(DEMO_STREAM_EVENTS if events is None else events, seed, output, _spark_settings(spark_conf)):
+        raise typer.Exit(console.UNEXPECTED)
 
 
 def _event_options(
@@ -425,18 +418,22 @@ def _sources(
     input_format: Format | None,
 ) -> list[Source]:
     if data is not None and streams:
-        raise UsageMistakeError("BAD_OPTION", "--data and --stream exclude each other.", hint="Name every stream with --stream.")
-    named: list[tuple[str | None, str]] = [split_setting(text, "--stream", "S1=a.parquet") for text in streams or []]
+        raise console.UsageMistakeError(
+            "BAD_OPTION", "--data and --stream exclude each other.", hint="Name every stream with --stream."
+        )
+    named: list[tuple[str | None, str]] = [console.split_setting(text, "--stream", "S1=a.parquet") for text in streams or []]
     places = named if data is None else [(None, data)]
-    return [Source(path, time or DEFAULT_TIME, name, type_column, tie_break, time_unit, input_format) for name, path in places]
+    return [
+        console.Source(path, time or DEFAULT_TIME, name, type_column, tie_break, time_unit, input_format) for name, path in places
+    ]
 
 
 def _spark_settings(spark_conf: list[str] | None) -> dict[str, str]:
-    return dict(split_setting(text, "--spark-conf", "spark.master=local[4]") for text in spark_conf or [])
+    return dict(console.split_setting(text, "--spark-conf", "spark.master=local[4]") for text in spark_conf or [])
 
 
 def _session(spark_conf: list[str] | None) -> SparkSession:
-    return start_session(_spark_settings(spark_conf))
+    return console.start_session(_spark_settings(spark_conf))
 
 
 def _no_session() -> SparkSession:

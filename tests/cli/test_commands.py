@@ -212,7 +212,7 @@ def test_missing_pyspark_is_said_plainly(events, monkeypatch):
 
 
 def test_an_unexpected_failure_has_no_traceback_unless_asked_for(events, monkeypatch):
-    monkeypatch.setattr("eventide.cli.deliver", lambda *_: 1 / 0)
+    monkeypatch.setattr("eventide.console.deliver", lambda *_: 1 / 0)
     quiet = runner.invoke(app, ["run", QUERY, "--data", events, "--type", "kind"])
     assert quiet.exit_code == 1
     assert "[UNEXPECTED_FAILURE] ZeroDivisionError" in quiet.stderr

@@ -12,7 +12,8 @@ import pytest
 from eventide.console.files import write_table
 from eventide.console.values import plain_value
 from eventide.errors import DataError
-from eventide.sources.files import Format, format_of, read_column_names, read_table
+from eventide.sources.files import read_column_names, read_table
+from eventide.sources.formats import Format, format_of
 
 MATCHES = pa.table(
     {

@@ -18,7 +18,7 @@ from eventide.console.follow.options import FollowOptions, end_marker
 from eventide.console.report import results_console
 from eventide.console.results import Output
 from eventide.errors import LimitError
-from eventide.sources.files import Format
+from eventide.sources.formats import Format
 
 runner = CliRunner()
 QUERY = "SELECT user, a.n AS first, b.n AS second WHERE A AS a ; B AS b PARTITION BY user WITHIN 10 seconds"

@@ -10,8 +10,8 @@ import pyarrow.parquet
 
 import eventide as et
 from eventide.console import report
+from eventide.console.choices import Engine
 from eventide.console.files import write_table
-from eventide.console.inputs import Engine
 from eventide.console.spark import start_session, write_parquet
 from eventide.datasets import stocks
 from eventide.errors import DataError

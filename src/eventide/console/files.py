@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from eventide.console.choices import STANDARD_OUTPUT
 from eventide.console.values import plain_value
 from eventide.errors import DataError
-from eventide.sources.files import Format, format_of
+from eventide.sources.formats import Format, format_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-STANDARD_OUTPUT = "-"
 ROWS_PER_WRITE = 100_000
 ROWS_PER_GROUP = 1_000_000
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import eventide as et
+from eventide.console.choices import Engine
 from eventide.console.spark import data_errors_named
 from eventide.errors import DataError, EventideError, did_you_mean
-from eventide.sources.files import Format, format_of, parse_times, read_column_names, read_table, require_file
+from eventide.sources.files import parse_times, read_column_names, read_table, require_file
+from eventide.sources.formats import Format, format_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,13 +22,6 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 LONGEST_PATH = 4096
-
-
-class Engine(StrEnum):
-    """Where a query runs."""
-
-    LOCAL = "local"
-    SPARK = "spark"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from eventide.console.files import STANDARD_OUTPUT, require_writable, write_table
+from eventide.console.choices import STANDARD_OUTPUT
+from eventide.console.files import require_writable, write_table
 from eventide.console.report import Stopwatch, many, say, show_rows
 from eventide.console.spark import write_parquet
-from eventide.sources.files import Format, format_of
+from eventide.sources.formats import Format, format_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

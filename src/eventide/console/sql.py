@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from eventide.console.inputs import Engine, UsageMistakeError, read_data, split_setting
+from eventide.console.choices import Engine
+from eventide.console.inputs import UsageMistakeError, read_data, split_setting
 from eventide.errors import BindError, ParseError
 from eventide.language.reading.tokens import is_word
 from eventide.language.sql.tokens import tokenize_rows
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from eventide.sources.files import Format
+    from eventide.sources.formats import Format
 
 SQL = "sql"
 # The names of other arguments of `et.statement(...).run` and `explain`.

@@ -1,83 +1,31 @@
-"""The data sets by name, with what can be set about each, for the command line."""
+"""How each data set of the catalogue is generated, for the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from eventide.datasets.cards import cards
+from eventide.datasets.catalogue import DATASETS
 from eventide.datasets.letters import abc, s1, s2, s3
-from eventide.datasets.stocks import stocks
+from eventide.datasets.payments import cards
+from eventide.datasets.trades import stocks
 from eventide.errors import DataError, did_you_mean
 
+if TYPE_CHECKING:
+    from eventide.datasets.catalogue import Dataset
+
+# By the number of events, the number of keys, the seed and the settings.
 Generator = Callable[[int, int, int, Mapping[str, Any]], pa.Table]
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A number that a data set can be given beyond its size, its keys and its seed."""
-
-    name: str
-    kind: type[int | float]
-    default: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """A named generator; `generate` takes the number of events, the number of keys, the seed and the settings."""
-
-    name: str
-    summary: str
-    generate: Generator
-    keys: int | None = None
-    settings: tuple[Setting, ...] = ()
-
-
-_GAP = "mean time between events in milliseconds"
-_ALL = (
-    Dataset(
-        "stocks",
-        "trades of several companies; prices move in rising and falling runs",
-        lambda events, keys, seed, settings: stocks(events, keys, seed, **settings),
-        keys=10,
-        settings=(
-            Setting("selectivity", float, "0.5", "share of events with which a rising run continues"),
-            Setting("mean_gap_ms", int, "100", _GAP),
-        ),
-    ),
-    Dataset(
-        "abc",
-        "events of types A, B, C among noise of other types",
-        lambda events, keys, seed, settings: abc(events, keys, seed, **settings),
-        keys=1,
-        settings=(
-            Setting("types", int, "16", "number of event types, A, B and C included"),
-            Setting("noise", float, "by weight", "share of events that are neither A, B nor C"),
-            Setting("type_skew", float, "0", "Zipf exponent of the types"),
-            Setting("key_skew", float, "0", "Zipf exponent of the keys; above 0 gives hot keys"),
-            Setting("mean_gap_ms", int, "10", _GAP),
-        ),
-    ),
-    Dataset(
-        "cards",
-        "payments by credit card with planted card testing",
-        lambda events, keys, seed, settings: cards(events, keys, seed, **settings),
-        keys=1000,
-        settings=(
-            Setting("fraud", float, "0.01", "share of the payments that belong to planted bursts"),
-            Setting("mean_gap_ms", int, "500", _GAP),
-        ),
-    ),
-    Dataset("s1", "A...A B...B C: as many A as B, then one C", lambda events, _, seed, __: s1(max(0, events - 1) // 2, seed)),
-    Dataset("s2", "A B...B C: one A, many B, one C", lambda events, _, seed, __: s2(max(0, events - 2), seed)),
-    Dataset("s3", "AB...AB C: pairs of A and B, then one C", lambda events, _, seed, __: s3(max(0, events - 1) // 2, seed)),
-)
-
-DATASETS: Mapping[str, Dataset] = {dataset.name: dataset for dataset in _ALL}
+_GENERATORS: Mapping[str, Generator] = {
+    "stocks": lambda events, keys, seed, settings: stocks(events, keys, seed, **settings),
+    "abc": lambda events, keys, seed, settings: abc(events, keys, seed, **settings),
+    "cards": lambda events, keys, seed, settings: cards(events, keys, seed, **settings),
+    "s1": lambda events, _, seed, __: s1(max(0, events - 1) // 2, seed),
+    "s2": lambda events, _, seed, __: s2(max(0, events - 2), seed),
+    "s3": lambda events, _, seed, __: s3(max(0, events - 1) // 2, seed),
+}
 
 
 def generate(
@@ -100,7 +48,7 @@ def generate(
     if dataset.keys is None and keys is not None:
         raise DataError("BAD_ARGUMENT", f"The data set {name} has no keys.", hint="Leave out --keys.")
     values = {key: _parse(dataset, key, text) for key, text in (settings or {}).items()}
-    return dataset.generate(events, dataset.keys or 0 if keys is None else keys, seed, values)
+    return _GENERATORS[name](events, dataset.keys or 0 if keys is None else keys, seed, values)
 
 
 def _parse(dataset: Dataset, name: str, text: str) -> int | float:

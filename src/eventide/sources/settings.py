@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eventide.errors import BindError, ParseError, did_you_mean
 from eventide.language.parts.windows import parse_window
 from eventide.pattern.sequences import WindowUnit
-from eventide.sources.files import Format
+from eventide.sources.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import eventide as et
 from eventide.console import report
+from eventide.console.choices import Engine
 from eventide.console.follow.following import follow
 from eventide.console.follow.inputs import StreamInput, look_at_input
 from eventide.console.follow.options import FollowOptions, end_marker
-from eventide.console.inputs import (
-    Engine,
-    Source,
-    UsageMistakeError,
-    as_arguments,
-    bind_roles,
-    require_columns,
-)
+from eventide.console.inputs import Source, UsageMistakeError, as_arguments, bind_roles, require_columns
 from eventide.console.sql import load_tables, named_paths, tables_named
 
 if TYPE_CHECKING:
@@ -28,7 +22,7 @@ if TYPE_CHECKING:
 
     from eventide.api import Query
     from eventide.console.results import Output
-    from eventide.sources.files import Format
+    from eventide.sources.formats import Format
 
 
 def follow_query(

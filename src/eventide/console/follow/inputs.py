@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eventide.errors import DataError
-from eventide.sources.files import INPUT_OPTION, Format, format_of, parse_times, read_table, require_file
+from eventide.sources.files import INPUT_OPTION, parse_times, read_table, require_file
+from eventide.sources.formats import Format, format_of
 from eventide.sources.plain_types import plain_table
 from eventide.sources.recording import Recording
 from eventide.sources.replay import register_sources

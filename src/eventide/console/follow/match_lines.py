@@ -12,11 +12,12 @@ import pyarrow as pa
 import pyarrow.csv
 from rich.text import Text
 
-from eventide.console.files import STANDARD_OUTPUT, csv_ready
+from eventide.console.choices import STANDARD_OUTPUT
+from eventide.console.files import csv_ready
 from eventide.console.inputs import UsageMistakeError
 from eventide.console.report import cell
 from eventide.console.values import plain_value
-from eventide.sources.files import Format
+from eventide.sources.formats import Format
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,18 +18,11 @@ from eventide.plan.expressions.schema import TIME_UNITS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eventide.console.choices import Emit
     from eventide.pattern import Query as QueryModel
 
 A_SECOND = 1_000_000
 SECONDS_A_BATCH = 3
-
-
-class Emit(StrEnum):
-    """When a match is shown: when it is certain, also in the order of ends, or at once with corrections."""
-
-    FINAL = "final"
-    ORDERED = "ordered"
-    EARLY = "early"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
+from eventide.explain.format_names import ExplainFormat
 from eventide.explain.rendering.dot import to_dot
 from eventide.explain.rendering.mermaid import to_mermaid
 from eventide.explain.rendering.text import to_text
@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eventide.explain.rendering.model import Description
-
-
-class ExplainFormat(StrEnum):
-    """How a plan can be shown."""
-
-    TEXT = "text"
-    MERMAID = "mermaid"
-    DOT = "dot"
-
 
 FORMATS = {ExplainFormat.TEXT: to_text, ExplainFormat.MERMAID: to_mermaid, ExplainFormat.DOT: to_dot}
 
