@@ -14,6 +14,7 @@ from eventide.match.totals.paths import Ranked
 from eventide.plan.totals.results import Best
 from eventide.runtime.collect.matches import stage_schema
 from eventide.runtime.collect.ranking import RankedRows, kept_events
+from eventide.runtime.relational.arrays import filled, numpy_values
 from eventide.runtime.stage.parts import Detail, TableCollector
 from eventide.runtime.stage.propagation import WholeKeys
 
@@ -84,7 +85,7 @@ class BestRows(TableCollector):
                 values[number] = self._sign * term.factor
                 continue
             column = table.column(self._layout.payload[term.payload]).combine_chunks()
-            numbers = column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
+            numbers = filled(column.cast(pa.float64(), safe=False), 0.0)
             if not np.isfinite(numbers).all():
                 raise DataError(
                     "SCORE_NOT_FINITE",
@@ -109,7 +110,7 @@ def _order(table: pa.Table, layout: Layout) -> npt.NDArray[np.int64]:
     columns.insert(1, pc.is_valid(columns[1]).cast(pa.int8()))
     names = [str(number) for number in range(len(columns))]
     ordered = pa.table(columns, names=names)
-    sorted_rows = pc.sort_indices(ordered, sort_keys=[(name, "ascending") for name in names]).to_numpy()
+    sorted_rows = numpy_values(pc.sort_indices(ordered, sort_keys=[(name, "ascending") for name in names]))
     order = np.empty(table.num_rows, np.int64)
     order[sorted_rows] = np.arange(table.num_rows)
     return order

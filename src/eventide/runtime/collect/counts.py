@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from eventide.errors import BindError
 from eventide.runtime.collect.group_values import as_digits, as_double
+from eventide.runtime.relational.arrays import arrow_digits, arrow_numbers
 from eventide.runtime.stage.encoding import numbers_of
 from eventide.runtime.stage.parts import Detail, TableCollector
 from eventide.runtime.stage.propagation import KeyCounts, WholeKeys
@@ -76,8 +77,8 @@ class CountRows(TableCollector):
         if not self._shown.row_count:
             return
         counts = [self.counts.get(number, 0) for number in range(self._shown.row_count)]
-        exact = pa.array([as_digits(count) for count in counts], pa.string())
-        rough = pa.array([as_double(count) for count in counts], pa.float64())
+        exact = arrow_digits([as_digits(count) for count in counts])
+        rough = arrow_numbers([as_double(count) for count in counts])
         keys = self._shown.keys
         columns = [] if keys is None else [column.combine_chunks() for column in keys.columns]
         yield pa.RecordBatch.from_arrays([*columns, exact, rough], [*self._shown.names, MATCHES, APPROXIMATE])

@@ -26,6 +26,7 @@ from eventide.runtime.collect.group_values import (
     ones,
     sum_values,
 )
+from eventide.runtime.relational.arrays import arrow_array, arrow_digits, arrow_numbers, numpy_values
 from eventide.runtime.stage.encoding import LOWEST, numbers_of
 from eventide.runtime.stage.propagation import WholeKeys
 
@@ -101,7 +102,7 @@ class GroupTotals:
             return
         if self._about_columns:
             assert table is not None
-            self._about.append(table.select(self._about_columns).take(pa.array([row for _, row in fresh])))
+            self._about.append(table.select(self._about_columns).take(arrow_numbers([row for _, row in fresh], np.int64)))
         for about, (name, _) in enumerate(fresh, start=self._known):
             self._totals[name] = _Total([0] * len(self._sums), [None] * len(self._least), [0] * len(self._sums), about)
         self._known += len(fresh)
@@ -130,9 +131,7 @@ class GroupTotals:
             self._binds(variables, labels),
         )
         empty = self._asked.unit is GroupUnit.PARTITION
-        shown = [
-            number for number, name in enumerate(names) if name[-1] != _NO_END and (empty or totals.matches[number])
-        ]
+        shown = [number for number, name in enumerate(names) if name[-1] != _NO_END and (empty or totals.matches[number])]
         self.begin([names[number] for number in shown], first[shown].tolist(), table)
         for number in shown:
             total = self._totals[names[number]]
@@ -187,7 +186,7 @@ class GroupTotals:
             if channel.payload is None:
                 sums.append(ones(np.ones(table.num_rows, np.bool_)))
             elif channel.kind is AggregateKind.COUNT_VALUE:
-                sums.append(ones(pc.is_valid(self._column(table, channel.payload)).to_numpy(zero_copy_only=False)))
+                sums.append(ones(numpy_values(pc.is_valid(self._column(table, channel.payload)))))
             else:
                 sums.append(sum_values(self._column(table, channel.payload)))
         for channel in self._least:
@@ -274,13 +273,13 @@ class GroupTotals:
         """Put all groups into a table: those that get no match for a while then cost no look at each of them."""
         names, totals = list(self._totals), list(self._totals.values())
         columns: dict[str, pa.Array | pa.ChunkedArray] = {
-            column: pa.array([name[place] for name in names], pa.int64()) for place, column in enumerate(self._name_columns)
+            column: arrow_numbers([name[place] for name in names], np.int64) for place, column in enumerate(self._name_columns)
         }
         # Hexadecimal digits: they are read and written in linear time, and Python does not cap them.
-        columns["matches"] = pa.array([f"{total.matches:x}" for total in totals], pa.string())
+        columns["matches"] = arrow_digits([f"{total.matches:x}" for total in totals])
         for place in range(len(self._sums)):
-            columns[f"sum{place}"] = pa.array([f"{total.sums[place]:x}" for total in totals], pa.string())
-            columns[f"odd{place}"] = pa.array([total.odd[place] for total in totals], pa.int64())
+            columns[f"sum{place}"] = arrow_digits([f"{total.sums[place]:x}" for total in totals])
+            columns[f"odd{place}"] = arrow_numbers([total.odd[place] for total in totals], np.int64)
         for place, channel in enumerate(self._least):
             columns[f"least{place}"] = from_keys([total.least[place] for total in totals], self._kinds[channel.payload or 0])
         about = self._about_of(totals)
@@ -295,8 +294,8 @@ class GroupTotals:
         """Take groups out of the table again."""
         if self._parked is None or not which.any():
             return
-        table = self._parked.filter(pa.array(which)).combine_chunks()
-        self._parked = self._parked.filter(pa.array(~which))
+        table = self._parked.filter(arrow_array(which)).combine_chunks()
+        self._parked = self._parked.filter(arrow_array(~which))
         if self._about_columns:
             self._about.append(table.select(self._about_columns))
         names = list(zip(*(table.column(name).to_pylist() for name in self._name_columns), strict=True))
@@ -327,11 +326,9 @@ class GroupTotals:
     def _about_of(self, totals: list[_Total]) -> pa.Table | None:
         if not self._about:
             return None
-        return pa.concat_tables(self._about).take(pa.array([total.about for total in totals], pa.int64()))
+        return pa.concat_tables(self._about).take(arrow_numbers([total.about for total in totals], np.int64))
 
-    def _arrays(
-        self, column: Aggregate, names: list[Name], totals: list[_Total], about: pa.Table | None
-    ) -> list[pa.Array]:
+    def _arrays(self, column: Aggregate, names: list[Name], totals: list[_Total], about: pa.Table | None) -> list[pa.Array]:
         match column.kind:
             case AggregateKind.KEY:
                 assert about is not None and column.payload is not None
@@ -342,7 +339,7 @@ class GroupTotals:
             case AggregateKind.WINDOW_START | AggregateKind.WINDOW_END:
                 assert self._asked.size is not None
                 later = int(column.kind is AggregateKind.WINDOW_END)
-                return [pa.array([(name[-1] + later) * self._asked.size for name in names], pa.int64())]
+                return [arrow_numbers([(name[-1] + later) * self._asked.size for name in names], np.int64)]
             case AggregateKind.MIN | AggregateKind.MAX:
                 assert column.payload is not None
                 place = self._least.index(_Channel(column.kind, column.variable or "", column.payload))
@@ -369,11 +366,11 @@ class GroupTotals:
                 None if not count else _odd(total.odd[place]) or as_double(whole, unit * (count if averaged else 1))
                 for total, whole, count in zip(totals, sums, counts, strict=True)
             ]
-            return [pa.array(doubles, pa.float64())]
+            return [arrow_numbers(doubles)]
         scale = kind.scale if pa.types.is_decimal(kind) else 0
         texts = [as_decimal_text(whole, scale) if count else None for whole, count in zip(sums, counts, strict=True)]
         rough = [as_double(whole, unit) if count else None for whole, count in zip(sums, counts, strict=True)]
-        return [pa.array(texts, pa.string()), pa.array(rough, pa.float64())]
+        return [arrow_digits(texts), arrow_numbers(rough)]
 
 
 def _as_scalars(names: Integers) -> npt.NDArray[np.void]:
@@ -404,8 +401,8 @@ def _least_channels(columns: tuple[Aggregate, ...]) -> Iterator[_Channel]:
 
 def _digits(numbers: list[int]) -> list[pa.Array]:
     return [
-        pa.array([as_digits(number) for number in numbers], pa.string()),
-        pa.array([as_double(number) for number in numbers], pa.float64()),
+        arrow_digits([as_digits(number) for number in numbers]),
+        arrow_numbers([as_double(number) for number in numbers]),
     ]
 
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from eventide.errors import BindError
 from eventide.match.totals.exact import Number
 from eventide.match.totals.semiring import NO_VALUE
+from eventide.runtime.relational.arrays import arrow_array, arrow_numbers, filled, numpy_values
 from eventide.runtime.stage.ordering import from_ordered, to_ordered
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def ones(valid: npt.NDArray[Any]) -> SumValues:
 def sum_values(column: pa.Array) -> SumValues:
     """Return the values of a column, nulls as nothing."""
     if pa.types.is_floating(column.type):
-        return _doubles(column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64))
+        return _doubles(filled(column, 0.0).astype(np.float64))
     if pa.types.is_decimal(column.type):
         whole = [0 if value is None else int(value.scaleb(column.type.scale)) for value in column.to_pylist()]
         mantissa = np.array(whole, np.int64)
@@ -82,7 +83,7 @@ def sum_values(column: pa.Array) -> SumValues:
             raise BindError("TYPE_MISMATCH", "A value is too large for 64 bits.", hint="Convert it: CAST(x AS DOUBLE).")
         mantissa = np.array(whole, np.int64)
     else:
-        mantissa = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        mantissa = filled(column).astype(np.int64)
     return SumValues(Number(mantissa, np.zeros(len(mantissa), np.int64)), 0, None)
 
 
@@ -148,9 +149,9 @@ class Ranks:
     @classmethod
     def of(cls, column: pa.Array) -> Ranks:
         """Rank the values of a column; NaN is above all numbers."""
-        valid = pc.is_valid(column).to_numpy(zero_copy_only=False)
+        valid = numpy_values(pc.is_valid(column))
         if pa.types.is_floating(column.type):
-            ordered = to_ordered(column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64))
+            ordered = to_ordered(filled(column, 0.0).astype(np.float64))
         elif pa.types.is_integer(column.type) or pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type):
             ordered = _as_integers(column)
         else:
@@ -159,7 +160,7 @@ class Ranks:
             order = sorted(range(len(words)), key=words.__getitem__)
             place = np.empty(len(words) + 1, np.int64)
             place[order] = np.arange(len(words))
-            rank = place[encoded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)]
+            rank = place[filled(encoded.indices, len(words))]
             return cls(np.where(valid, rank, NO_VALUE), [words[index] for index in order])
         distinct, inverse = np.unique(ordered, return_inverse=True)
         return cls(np.where(valid, inverse.reshape(-1), NO_VALUE), distinct.tolist())
@@ -178,11 +179,11 @@ def _as_integers(column: pa.Array) -> Integers:
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     if pa.types.is_uint64(column.type):
-        unsigned: npt.NDArray[np.uint64] = column.fill_null(0).to_numpy(zero_copy_only=False)
+        unsigned: npt.NDArray[np.uint64] = filled(column)
         return unsigned.view(np.int64) ^ np.int64(np.iinfo(np.int64).min)
     if pa.types.is_date32(column.type) or pa.types.is_time32(column.type):
         column = column.cast(pa.int32())
-    whole: Integers = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    whole: Integers = filled(column.cast(pa.int64()))
     return whole
 
 
@@ -190,15 +191,13 @@ def from_keys(keys: list[Any], kind: pa.DataType) -> pa.Array:
     """Return the values of a type that sort keys stand for; None is null."""
     if pa.types.is_floating(kind):
         numbers = from_ordered(np.array([0 if key is None else key for key in keys], np.int64))
-        return pa.array(numbers, mask=np.array([key is None for key in keys], np.bool_)).cast(kind)
+        return arrow_array(numbers, np.array([key is None for key in keys], np.bool_)).cast(kind)
     if pa.types.is_uint64(kind):
-        return pa.array([None if key is None else key + (1 << 63) for key in keys], kind)
+        return arrow_numbers([None if key is None else key + (1 << 63) for key in keys], np.uint64)
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
-        return pa.array(keys, pa.int32()).cast(kind)
+        return arrow_numbers(keys, np.int32).cast(kind)
     if pa.types.is_boolean(kind):
         return pa.array([None if key is None else bool(key) for key in keys], kind)
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
-        return pa.array(keys, pa.int64()).cast(kind)
+        return arrow_numbers(keys, np.int64).cast(kind)
     return pa.array(keys, kind)
-
-

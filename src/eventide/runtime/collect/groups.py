@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from eventide.pattern import GroupUnit
 from eventide.plan.totals.results import Groups
 from eventide.runtime.collect.group_schema import group_schema
 from eventide.runtime.collect.group_totals import GroupTotals
+from eventide.runtime.relational.arrays import arrow_array
 from eventide.runtime.stage.parts import Detail, TableCollector
 from eventide.runtime.stage.shown_keys import SHOWN, ShownKeys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pyarrow as pa
 
     from eventide.match.dag.enumeration import MatchBatch
     from eventide.plan.plan import Plan
@@ -49,7 +51,7 @@ class GroupRows(TableCollector):
         places = np.arange(self._places, self._places + table.num_rows, dtype=np.int64)
         self._places += table.num_rows
         kept = table.select(self._columns).append_column(SHOWN, self._shown.numbers(table, spans))
-        return kept.append_column(PLACE, pa.array(places))
+        return kept.append_column(PLACE, arrow_array(places))
 
     def take(self, found: MatchBatch | WholeKeys, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Add up the matches of groups."""

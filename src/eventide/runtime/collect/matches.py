@@ -11,6 +11,7 @@ import pyarrow as pa
 from eventide.errors import BindError, DataError
 from eventide.plan.sequences.output import FieldKind, OutputField
 from eventide.runtime.prepare.sequences import RANK
+from eventide.runtime.relational.arrays import arrow_array, filled, numpy_values
 from eventide.runtime.stage.ordering import from_ordered, to_ordered
 from eventide.runtime.stage.parts import TableCollector
 
@@ -113,10 +114,10 @@ class MatchRows(TableCollector):
                 members[field.variable] = _Members(found, self._labelling.labels_of(field.variable))
             arrays.append(self._field(field, column.type, members, found, payload))
         if self._layout.order:
-            end = pa.array(found.end)
+            end = arrow_array(found.end)
             arrays.extend(_take(payload, name, end) for name in (self._layout.clock, *self._layout.order))
         if ranks is not None:
-            arrays.append(pa.array(ranks))
+            arrays.append(arrow_array(ranks))
         if not arrays:
             arrays.append(pa.nulls(len(found.start), pa.bool_()))
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
@@ -126,19 +127,19 @@ class MatchRows(TableCollector):
     ) -> pa.Array:
         if field.kind is FieldKind.KEY:
             assert field.payload is not None
-            return _take(payload, self._layout.keys[field.payload], pa.array(found.end))
+            return _take(payload, self._layout.keys[field.payload], arrow_array(found.end))
         if field.kind in (FieldKind.START, FieldKind.END):
             rows = found.start if field.kind is FieldKind.START else found.end
-            return _take(payload, self._payload_name(field), pa.array(rows))
+            return _take(payload, self._payload_name(field), arrow_array(rows))
         assert field.variable is not None
         group = members[field.variable]
         if field.kind is FieldKind.COUNT:
-            return pa.array(group.counts)
+            return arrow_array(group.counts)
         if field.kind is FieldKind.EVENTS:
             return self._events(group, kind, payload)
         if field.kind in (FieldKind.FIRST, FieldKind.LAST):
             rows, missing = group.first() if field.kind is FieldKind.FIRST else group.last()
-            return _take(payload, self._payload_name(field), pa.array(rows, mask=missing))
+            return _take(payload, self._payload_name(field), arrow_array(rows, missing))
         return self._aggregate(field, kind, group, payload)
 
     def _payload_name(self, field: OutputField) -> str:
@@ -146,14 +147,14 @@ class MatchRows(TableCollector):
         return self._layout.payload[field.payload]
 
     def _events(self, group: _Members, kind: pa.DataType, payload: pa.Table) -> pa.Array:
-        rows = pa.array(group.rows)
+        rows = arrow_array(group.rows)
         names = {tree.name: name for tree, name in zip(self._plan.output.payload, self._layout.payload, strict=True)}
         fields = [_take(payload, names[field], rows) for field in self._plan.output.event_fields]
         events = pa.StructArray.from_arrays(fields, fields=list(kind.value_type))
-        return pa.ListArray.from_arrays(pa.array(group.offsets.astype(np.int32)), events, type=kind)
+        return pa.ListArray.from_arrays(arrow_array(group.offsets.astype(np.int32)), events, type=kind)
 
     def _aggregate(self, field: OutputField, kind: pa.DataType, group: _Members, payload: pa.Table) -> pa.Array:
-        values = _take(payload, self._payload_name(field), pa.array(group.rows))
+        values = _take(payload, self._payload_name(field), arrow_array(group.rows))
         if field.kind is FieldKind.SUM and pa.types.is_integer(values.type):
             values = _whole_numbers(values)
         ordered = pa.types.is_floating(values.type) and field.kind in (FieldKind.MIN, FieldKind.MAX)
@@ -162,7 +163,7 @@ class MatchRows(TableCollector):
             values = _as_ordered(values)
         function = "count" if field.kind is FieldKind.COUNT_VALUE else field.kind.value
         grouped = (
-            pa.table({"match": group.matches, "value": values})
+            pa.table({"match": arrow_array(group.matches), "value": values})
             .group_by("match", use_threads=False)
             .aggregate([("value", function)])
         )
@@ -170,14 +171,14 @@ class MatchRows(TableCollector):
         if field.kind is FieldKind.SUM and pa.types.is_integer(values.type):
             _refuse_overflow(group, values)
         place = np.full(len(group.counts), -1, np.int64)
-        place[grouped.column("match").to_numpy()] = np.arange(len(results))
+        place[numpy_values(grouped.column("match"))] = np.arange(len(results))
         if field.kind is FieldKind.COUNT_VALUE:
             counts = np.zeros(len(group.counts), np.int64)
-            counts[place >= 0] = results.to_numpy()[place[place >= 0]]
-            return pa.array(counts)
+            counts[place >= 0] = numpy_values(results)[place[place >= 0]]
+            return arrow_array(counts)
         if ordered:
             results = _from_ordered(results)
-        return results.take(pa.array(place, mask=place < 0)).cast(kind)
+        return results.take(arrow_array(place, place < 0)).cast(kind)
 
 
 class _Members:
@@ -213,13 +214,13 @@ def _take(payload: pa.Table, name: str, rows: pa.Array) -> pa.Array:
 
 def _as_ordered(values: pa.Array) -> pa.Array:
     """Return doubles as integers in the same order, NaN above all; nulls stay."""
-    doubles = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
-    return pa.array(to_ordered(doubles), mask=values.is_null().to_numpy(zero_copy_only=False))
+    doubles = filled(values.cast(pa.float64()), 0.0)
+    return arrow_array(to_ordered(doubles), numpy_values(values.is_null()))
 
 
 def _from_ordered(values: pa.Array) -> pa.Array:
-    doubles = from_ordered(values.fill_null(0).to_numpy(zero_copy_only=False))
-    return pa.array(doubles, mask=values.is_null().to_numpy(zero_copy_only=False))
+    doubles = from_ordered(filled(values))
+    return arrow_array(doubles, numpy_values(values.is_null()))
 
 
 def _whole_numbers(values: pa.Array) -> pa.Array:
@@ -230,14 +231,10 @@ def _whole_numbers(values: pa.Array) -> pa.Array:
 
 
 def _refuse_overflow(group: _Members, values: pa.Array) -> None:
-    rough = np.bincount(group.matches, weights=values.fill_null(0).to_numpy(zero_copy_only=False), minlength=1)
+    rough = np.bincount(group.matches, weights=filled(values), minlength=1)
     if len(rough) and np.abs(rough).max() >= LARGEST_SUM:
         raise _sum_overflow()
 
 
 def _sum_overflow() -> DataError:
-    return DataError(
-        "SUM_OVERFLOW", "A SUM is too large for 64 bits.", hint="Sum a double: SUM(CAST(x.attribute AS DOUBLE))."
-    )
-
-
+    return DataError("SUM_OVERFLOW", "A SUM is too large for 64 bits.", hint="Sum a double: SUM(CAST(x.attribute AS DOUBLE)).")

@@ -16,6 +16,7 @@ from eventide.match.row_pattern.reading import folded, rows_of_matches, rows_so_
 from eventide.pattern.row_patterns import RowsPerMatch
 from eventide.plan.row_patterns.output import MATCHED
 from eventide.plan.row_patterns.readings import Cell, Classifier, MatchNumber, Navigation, Total
+from eventide.runtime.relational.arrays import arrow_array, filled, numpy_values
 from eventide.runtime.stage.ordering import to_ordered
 from eventide.runtime.stage.parts import TableCollector
 from eventide.runtime.stage.row_patterns import plain_column
@@ -143,9 +144,9 @@ class RowFiller:
             self._slot(reading, source, matches, lines)
             for reading, source in zip(self._plan.output.fields, self._plan.output.field_payload, strict=True)
         ]
-        rows = pa.array(lines.row)
+        rows = arrow_array(lines.row)
         arrays.extend(self._payload[source].take(rows) for source in self._plan.output.row_payload)
-        arrays.append(pa.array(lines.match >= 0))
+        arrays.append(arrow_array(lines.match >= 0))
         typed = [array.cast(field.type) for array, field in zip(arrays, self._schema, strict=True)]
         return pa.RecordBatch.from_arrays(typed, schema=self._schema)
 
@@ -199,10 +200,10 @@ class RowFiller:
         matched = lines.match >= 0
         match reading:
             case MatchNumber():
-                return pa.array(_picked(matches.number, lines.match), mask=~matched)
+                return arrow_array(_picked(matches.number, lines.match), ~matched)
             case Cell(place):
                 rows = self._reached(place, matches, lines)
-                return self._payload[source].take(pa.array(rows, mask=rows < 0))
+                return self._payload[source].take(arrow_array(rows, rows < 0))
             case Classifier(place, of):
                 return self._labels(place, of, matches, lines)
         return self._total(reading, source, matches, lines, matched)
@@ -237,11 +238,9 @@ class RowFiller:
         if len(matches.path):
             inside &= self._members(of)[np.maximum(position, 0)] == 1
         names = pa.array([item.variable for item in self._plan.automaton.positions] or [""])
-        return names.take(pa.array(np.where(inside, position, 0), mask=~inside))
+        return names.take(arrow_array(np.where(inside, position, 0), ~inside))
 
-    def _total(
-        self, total: Total, source: int, matches: RowMatchBatch, lines: Lines, matched: npt.NDArray[np.bool_]
-    ) -> pa.Array:
+    def _total(self, total: Total, source: int, matches: RowMatchBatch, lines: Lines, matched: npt.NDArray[np.bool_]) -> pa.Array:
         keys, valid = (np.zeros(0, np.int64), np.zeros(0, np.uint8)) if source < 0 else self._values(total, source)
         op = _operation(total, None if source < 0 else self._payload[source].type)
         member = self._members(total.variables)
@@ -254,21 +253,21 @@ class RowFiller:
         counts = _picked(counts, index)
         counts[index < 0] = 0
         if total.function == "count":
-            return pa.array(counts, mask=~matched)
+            return arrow_array(counts, ~matched)
         none = (counts == 0) | (index < 0)
         if op in (Op.MIN_I, Op.MAX_I):
-            return self._payload[source].take(pa.array(_picked(wholes, index), mask=none))
+            return self._payload[source].take(arrow_array(_picked(wholes, index), none))
         if op is Op.SUM_F:
             sums = _picked(reals, index)
-            return pa.array(sums / np.maximum(counts, 1) if total.function == "avg" else sums, mask=none)
+            return arrow_array(sums / np.maximum(counts, 1) if total.function == "avg" else sums, none)
         whole_sums = _picked(wholes, index)
         kind = self._payload[source].type
         if total.function == "avg":
             scale = 10.0**kind.scale if pa.types.is_decimal(kind) else 1.0
-            return pa.array(whole_sums / np.maximum(counts, 1) / scale, mask=none)
+            return arrow_array(whole_sums / np.maximum(counts, 1) / scale, none)
         if pa.types.is_decimal(kind):
             return _decimals(whole_sums, none, slot_type(total, kind))
-        return pa.array(whole_sums, mask=none)
+        return arrow_array(whole_sums, none)
 
     def _values(self, total: Total, source: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
         use = {"count": "count", "sum": "add", "avg": "add"}.get(total.function, "compare")
@@ -279,19 +278,19 @@ class RowFiller:
     def _convert(self, total: Total, source: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
         """Return a payload column as integers to add or to compare, and where it has values."""
         column = self._payload[source]
-        valid = column.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
+        valid = numpy_values(column.is_valid()).astype(np.uint8)
         if total.function == "count":
             return np.zeros(0, np.int64), valid
         adds = total.function in ("sum", "avg")
         if pa.types.is_floating(column.type):
-            doubles = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+            doubles = filled(column.cast(pa.float64()), 0.0)
             return (doubles.view(np.int64) if adds else to_ordered(doubles)), valid
         if pa.types.is_integer(column.type):
             return _integers(column), valid
         if adds:
             return _unscaled(column), valid
         ranks = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
-        return ranks.to_numpy(zero_copy_only=False).astype(np.int64), valid
+        return numpy_values(ranks).astype(np.int64), valid
 
 
 def _picked(values: npt.NDArray[Any], index: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
@@ -313,11 +312,9 @@ def _operation(total: Total, kind: pa.DataType | None) -> Op:
 
 def _integers(column: pa.Array) -> npt.NDArray[np.int64]:
     try:
-        return np.ascontiguousarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
+        return np.ascontiguousarray(filled(column.cast(pa.int64())))
     except pa.ArrowInvalid:
-        raise DataError(
-            "SUM_OVERFLOW", "A value is too large for 64 bits.", hint="Convert it: CAST(A.x AS DOUBLE)."
-        ) from None
+        raise DataError("SUM_OVERFLOW", "A value is too large for 64 bits.", hint="Convert it: CAST(A.x AS DOUBLE).") from None
 
 
 def _unscaled(column: pa.Array) -> npt.NDArray[np.int64]:
@@ -331,7 +328,7 @@ def _decimals(unscaled: npt.NDArray[np.int64], none: npt.NDArray[np.bool_], kind
     words = np.empty((len(unscaled), 2), np.int64)
     words[:, 0] = unscaled
     words[:, 1] = unscaled >> 63
-    valid = pa.array(~none)
+    valid = arrow_array(~none)
     return pa.Array.from_buffers(kind, len(unscaled), [_bitmap(valid), pa.py_buffer(words.tobytes())])
 
 

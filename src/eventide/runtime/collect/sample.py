@@ -18,6 +18,7 @@ from eventide.match.totals.paths import Numbered
 from eventide.plan.totals.results import MatchSample
 from eventide.runtime.collect.matches import stage_schema
 from eventide.runtime.collect.ranking import RankedRows, kept_events
+from eventide.runtime.relational.arrays import numpy_values
 from eventide.runtime.stage.parts import Detail, TableCollector
 from eventide.runtime.stage.propagation import WholeKeys
 from eventide.runtime.stage.shown_keys import SHOWN, ShownKeys
@@ -66,7 +67,7 @@ class SampleRows(TableCollector):
         if isinstance(found, WholeKeys):
             yield from self._drawn_of_keys(found, payload) if self._rows.wanted else ()
             return
-        shown = payload.column(SHOWN).to_numpy()[found.end]
+        shown = numpy_values(payload.column(SHOWN))[found.end]
         ranks = np.empty(len(found.start))
         for key in np.unique(shown).tolist():
             mine = np.flatnonzero(shown == key)

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from eventide.errors import BindError, DataError
 from eventide.runtime.relational.adapter import Adapter
+from eventide.runtime.relational.arrays import arrow_array, numpy_values
 from eventide.runtime.relational.arrow import read_arrow
 from eventide.runtime.relational.dialect import Dialect, DuckDialect
 
@@ -115,7 +116,7 @@ class DuckAdapter(Adapter):
         """Return all rows with a column that numbers them as they come."""
         if relation.table is None:
             return self.extend(relation, [(name, "row_number() OVER ()")])
-        numbers = pa.array(np.arange(relation.table.num_rows, dtype=np.int64))
+        numbers = arrow_array(np.arange(relation.table.num_rows, dtype=np.int64))
         return DuckRelation.of(relation.table.append_column(name, numbers))
 
     def union(self, relations: Sequence[DuckRelation]) -> DuckRelation:
@@ -196,7 +197,8 @@ def _is_sorted(column: pa.ChunkedArray, key: SortKey) -> bool:
         return False
     last = None
     for chunk in column.chunks:
-        values = chunk.to_numpy(zero_copy_only=False)
+        # As the integers that times are.
+        values = numpy_values(chunk if pa.types.is_integer(kind) else chunk.view(f"int{kind.bit_width}"))
         if not len(values):
             continue
         if key.descending:

@@ -13,6 +13,7 @@ from eventide.errors import DataError
 from eventide.match.protocol import EventBatch
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
+from eventide.runtime.relational.arrays import filled, numpy_values
 from eventide.runtime.stage.ordering import to_ordered
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class StringCodes:
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.combine_chunks()
         numbers = np.array([self._code(text) for text in encoded.dictionary.to_pylist()], np.int64)
-        indices = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        indices = filled(encoded.indices)
         return numbers[indices] if len(numbers) else np.zeros(len(column), np.int64)
 
     def _code(self, text: str) -> int:
@@ -81,7 +82,7 @@ class EventEncoder:
         clock, low = self._clock(table, spans)
         reports = None
         if self._layout.home is not None:
-            reports = table.column(self._layout.home).to_numpy().astype(np.uint8)
+            reports = numpy_values(table.column(self._layout.home)).astype(np.uint8)
         return EventBatch(
             numbers_of(table, self._layout.mask),
             clock,
@@ -100,13 +101,13 @@ class EventEncoder:
         valid = np.empty((columns, table.num_rows), np.uint8)
         for number, value in enumerate(self._plan.values):
             column = table.column(self._layout.values[number]).combine_chunks()
-            valid[number] = pc.is_valid(column).to_numpy(zero_copy_only=False)
+            valid[number] = numpy_values(pc.is_valid(column))
             if value.encoding is Encoding.CODE:
                 values[number] = self.codes.encode(column)
             elif value.encoding is Encoding.FLOAT:
-                values[number] = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64).view(np.int64)
+                values[number] = filled(column, 0.0).astype(np.float64).view(np.int64)
             else:
-                values[number] = column.fill_null(0).to_numpy(zero_copy_only=False)
+                values[number] = filled(column)
         return values, valid
 
     def _clock(self, table: pa.Table, spans: KeySpans) -> tuple[Integers, Integers]:
@@ -147,7 +148,7 @@ def lows_of(window: BoundWindow, time: Integers) -> Integers:
 
 def numbers_of(table: pa.Table, name: str) -> Integers:
     """Return a column without nulls as numbers."""
-    return np.ascontiguousarray(table.column(name).to_numpy())
+    return np.ascontiguousarray(numpy_values(table.column(name)))
 
 
 def _minus(values: Integers, size: float) -> Integers:

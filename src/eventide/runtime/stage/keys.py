@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eventide.errors import DataError
+from eventide.runtime.relational.arrays import filled, numpy_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,7 +160,7 @@ class InterleavedKeys(NumberedKeys):
         values = []
         for number, column in enumerate(keys.columns):
             encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-            codes[:, number] = encoded.indices.to_numpy(zero_copy_only=False)
+            codes[:, number] = numpy_values(encoded.indices)
             values.append(encoded.dictionary.to_pylist())
         combinations, inverse = np.unique(codes, axis=0, return_inverse=True)
         numbers = np.empty(len(combinations), np.int32)
@@ -184,7 +185,7 @@ class HashedKeys(NumberedKeys):
 
     def _spans(self, keys: pa.Table) -> KeySpans:
         """Number the keys of a table of two columns, hash and check; new ones get new numbers."""
-        hashes, checks = (np.ascontiguousarray(column.to_numpy()) for column in keys.columns)
+        hashes, checks = (np.ascontiguousarray(numpy_values(column)) for column in keys.columns)
         distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
         place = np.searchsorted(self._hashes, distinct)
         known = np.zeros(len(distinct), np.bool_)
@@ -244,10 +245,10 @@ def changes(keys: pa.Table) -> npt.NDArray[np.bool_]:
         if pa.types.is_dictionary(array.type):
             array = array.cast(array.type.value_type)
         one, other = array.slice(0, len(array) - 1), array.slice(1)
-        differs = pc.not_equal(one, other).fill_null(False).to_numpy(zero_copy_only=False)
+        differs = filled(pc.not_equal(one, other), False)
         if pa.types.is_floating(array.type):
-            unknown = np.isnan(array.to_numpy(zero_copy_only=False))
+            unknown = np.isnan(numpy_values(array))
             differs = differs & ~(unknown[:-1] & unknown[1:])
-        nulls = pc.is_null(array).to_numpy(zero_copy_only=False)
+        nulls = numpy_values(pc.is_null(array))
         changed |= differs | (nulls[:-1] != nulls[1:])
     return changed

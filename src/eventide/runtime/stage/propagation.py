@@ -12,6 +12,7 @@ from eventide.match.totals.exact import Aggregator, EventColumns, Sliding
 from eventide.match.totals.neighbouring import FREE, Judging, Neighbouring
 from eventide.plan.totals.methods import Growth
 from eventide.plan.totals.neighbours import Near
+from eventide.runtime.relational.arrays import arrow_array
 from eventide.runtime.stage.keys import KeySpans
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class WholeKeys:
 
     def table(self, payload: pa.Table) -> pa.Table:
         """Return the payload of these events in their order."""
-        return payload if self.rows is None else payload.take(self.rows)
+        return payload if self.rows is None else payload.take(arrow_array(self.rows))
 
     def events(self, group: Integers, groups: int) -> EventColumns:
         """Return the events as aggregators take them, with the group of matches that end there."""

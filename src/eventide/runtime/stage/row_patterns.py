@@ -13,6 +13,7 @@ from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
 from eventide.match.row_pattern.matcher import RowBatch, RowPartitions
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.matchers.registry import ROWS
+from eventide.runtime.relational.arrays import filled, numpy_values
 from eventide.runtime.stage.failures import errors_of_row_patterns
 from eventide.runtime.stage.keys import SortedKeys
 from eventide.runtime.stage.stage import Stage
@@ -50,9 +51,9 @@ def encoded_rows(
         target = values[number].view(np.float64) if value.encoding is Encoding.FLOAT else values[number]
         for begin, chunk in _chunks(table, f"v{number}"):
             end = begin + len(chunk)
-            valid[number, begin:end] = chunk.is_valid().to_numpy(zero_copy_only=False)
+            valid[number, begin:end] = numpy_values(chunk.is_valid())
             if value.encoding is not Encoding.CODE:
-                target[begin:end] = chunk.fill_null(0).to_numpy(zero_copy_only=False)
+                target[begin:end] = filled(chunk)
         if value.encoding is Encoding.CODE:
             texts[number] = plain_column(table, f"v{number}")
     programs = plan.programs
@@ -60,7 +61,7 @@ def encoded_rows(
         programs = _with_codes(plan, texts, values)
     mask = np.empty(table.num_rows, np.int64)
     for begin, chunk in _chunks(table, "m"):
-        mask[begin : begin + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
+        mask[begin : begin + len(chunk)] = numpy_values(chunk)
     open_ended = np.zeros(0, np.int64)
     return RowPartitions(RowBatch(offset, mask, open_ended if horizon is None else horizon, values, valid), programs)
 
@@ -81,8 +82,8 @@ def _chunks(table: pa.Table, name: str) -> Iterator[tuple[int, pa.Array]]:
 
 def _horizon(table: pa.Table, offset: npt.NDArray[np.int64], within: int) -> npt.NDArray[np.int64]:
     time = table.column("t").combine_chunks()
-    known = time.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
-    micros = np.ascontiguousarray(time.fill_null(0).to_numpy(zero_copy_only=False))
+    known = numpy_values(time.is_valid()).astype(np.uint8)
+    micros = np.ascontiguousarray(filled(time))
     return horizon_of(micros, known, offset, offset[1:], within, NO_ROW_TO_COME)
 
 
@@ -95,7 +96,7 @@ def _with_codes(plan: RowPlan, texts: dict[int, pa.Array], values: npt.NDArray[n
     codes = {text: code for code, text in enumerate(sorted(names))}
     for number, column in encoded_texts.items():
         numbers = np.array([codes[text] for text in column.dictionary.to_pylist()] or [0], np.int64)
-        values[number] = numbers[column.indices.fill_null(0).to_numpy(zero_copy_only=False)]
+        values[number] = numbers[filled(column.indices)]
     constants = plan.programs.constants.copy()
     for text, place in plan.strings.items():
         constants[place] = codes[text]

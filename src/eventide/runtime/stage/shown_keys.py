@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from eventide.runtime.relational.arrays import arrow_array
 from eventide.runtime.stage.keys import SortedKeys
 
 if TYPE_CHECKING:
@@ -35,17 +36,17 @@ class ShownKeys:
             # Interleaved keys have no derived ones beside them: numbers are those of PARTITION BY keys.
             fresh, places = np.unique(spans.key, return_index=True)
             self._remember(shown, places[fresh >= self._count])
-            return pa.array(spans.key.astype(np.int64))
+            return arrow_array(spans.key.astype(np.int64))
         begins = self._sorted.spans(table).restart
         assert begins is not None
         numbers = np.cumsum(begins, dtype=np.int64) - 1 + self._count
         self._remember(shown, np.flatnonzero(begins))
-        return pa.array(numbers)
+        return arrow_array(numbers)
 
     def _remember(self, shown: pa.Table, places: npt.NDArray[np.int64]) -> None:
         self._count += len(places)
         if shown.num_columns:
-            self._keys.append(shown.take(pa.array(places)))
+            self._keys.append(shown.take(arrow_array(places)))
 
     @property
     def keys(self) -> pa.Table | None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pyarrow as pa
 
+from eventide.runtime.relational.arrays import arrow_array
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -64,7 +66,7 @@ class Stage(Generic[Batch]):
     def forget(self) -> None:
         """Let the rows go that no result to come names."""
         if self._holder is not None and self.held is not None:
-            self.held = self.held.take(pa.array(self._holder.keep()))
+            self.held = self.held.take(arrow_array(self._holder.keep()))
 
     def _encoded(self, table: pa.Table) -> tuple[Batch, pa.Table]:
         spans = self._keys.spans(table)
@@ -77,4 +79,4 @@ class Stage(Generic[Batch]):
         for found in self._advance.advance(batch):
             yield from self._collect.take(found, payload)
         if self._holder is not None:
-            self.held = payload.take(pa.array(self._holder.keep()))
+            self.held = payload.take(arrow_array(self._holder.keep()))
