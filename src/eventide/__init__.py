@@ -17,12 +17,13 @@ from eventide.loading import load_later
 
 if TYPE_CHECKING:
     from eventide import builder
-    from eventide.api import Events, Query, Statement, events, query, sql, statement
+    from eventide.api import Events, Query, events, query
     from eventide.progress.exporter import PrometheusExporter
     from eventide.progress.printer import ProgressPrinter
     from eventide.query_sets import Queries, queries
     from eventide.runtime.spread.balance import Balance, balance
     from eventide.sources.replay import register_sources, replay
+    from eventide.statements import Statement, sql, statement
 
 __version__ = "0.1.0"
 
@@ -55,12 +56,13 @@ __all__ = [
 _load = load_later(
     __name__,
     {
-        "eventide.api": ("Events", "Query", "Statement", "events", "query", "sql", "statement"),
+        "eventide.api": ("Events", "Query", "events", "query"),
         "eventide.progress.exporter": ("PrometheusExporter",),
         "eventide.progress.printer": ("ProgressPrinter",),
         "eventide.query_sets": ("Queries", "queries"),
         "eventide.runtime.spread.balance": ("Balance", "balance"),
         "eventide.sources.replay": ("register_sources", "replay"),
+        "eventide.statements": ("Statement", "sql", "statement"),
     },
 )
 # Listeners are classes of PySpark, which is an optional package; without it everything else must still be there.

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from eventide import explain as explaining
 from eventide import pipeline
 from eventide.errors import BindError, EventideWarning, did_you_mean
-from eventide.explain import describe_statement, explain
 from eventide.kinds import kind_of
-from eventide.language.sql.statement import parse_statement
 from eventide.plan.expressions.schema import TIME_UNITS, Kind, StreamSchema
 from eventide.plan.matchers.registry import make_plan
 from eventide.runtime.inputs import EventInput, read_events
 from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.runs.asked import Asked
-from eventide.runtime.sql.program import run_statement, statement_schema
-from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from eventide.language.sql.statement import MatchClause
-    from eventide.language.sql.statement import Statement as StatementModel
     from eventide.pattern import Query as QueryModel
-    from eventide.runtime.inputs import RowInput
     from eventide.runtime.relational.adapter import Adapter, Relation
 
 
@@ -236,7 +229,7 @@ class Query:
         """
         if events is None and not streams:
             plan = make_plan(self.model, {}, lambda trees: [Kind.FLOAT] * len(trees))
-            return explain([kind_of(plan.query).describe(plan, None)], format)
+            return explaining.explain([kind_of(plan.query).describe(plan, None)], format)
         source = self.input_of(events, streams)
         options = RunOptions(distribution=distribution, slices=slices)
         plan = pipeline.plan(self.model, source, options)
@@ -244,7 +237,7 @@ class Query:
             warnings.simplefilter("ignore", EventideWarning)
             work = pipeline.work_of(plan, source, options)
             physical = work.explained() if format == "text" else None
-        return explain([kind_of(plan.query).describe(plan, physical)], format)
+        return explaining.explain([kind_of(plan.query).describe(plan, physical)], format)
 
     def input_of(self, given: Events | None, named: Mapping[str, Events]) -> EventInput:
         """Return the events that the query reads, of those that a caller gave."""
@@ -263,9 +256,7 @@ class Query:
             raise BindError("NO_EVENTS", "The query was given no events.", hint='Call q.match(et.events(data, time="...")).')
         return EventInput.of({name: (one.engine, one.relation, one.schema) for name, one in streams.items()}, self.model)
 
-    def _run(
-        self, given: Events | None, named: Mapping[str, Events], options: RunOptions, asked: Asked = Asked.MATCHES
-    ) -> Any:
+    def _run(self, given: Events | None, named: Mapping[str, Events], options: RunOptions, asked: Asked = Asked.MATCHES) -> Any:
         source = self.input_of(given, named)
         return source.engine.result(pipeline.run(self.model, source, options, asked))
 
@@ -277,114 +268,3 @@ def query(text: str | QueryModel, language: str | None = None) -> Query:
     'ceql'
     """
     return Query(pipeline.read(text, language))
-
-
-def sql(
-    text: str,
-    /,
-    *,
-    spark: Any = None,
-    max_matches: int | None = None,
-    max_steps: int = DEFAULT_MAX_STEPS,
-    lateness: str | int | None = None,
-    output: str = FINAL,
-    buckets: int | None = None,
-    max_state: int | None = None,
-    overflow: str = ERROR,
-    **tables: Any,
-) -> Any:
-    """Run SQL in which MATCH_RECOGNIZE may stand behind any table; everything else is left to the relational engine.
-
-    The dialect is Spark SQL. Tables are given by name; other names are looked up in the catalog of `spark`. With a Spark
-    session or a Spark DataFrame the result is a lazy DataFrame, otherwise DuckDB runs the query and it is a pyarrow.Table.
-    `max_matches` and `max_steps` (of the search that conditions on the match so far need) stop a task that exceeds them.
-    Over streaming DataFrames the result is one; `lateness`, `output`, `buckets`, `max_state` and `overflow` are those of
-    `Query.match`.
-
-    >>> import pyarrow as pa
-    >>> ticks = pa.table({"t": [1, 2, 3, 4], "price": [5, 3, 4, 6]})
-    >>> sql('''
-    ...     SELECT * FROM ticks MATCH_RECOGNIZE (
-    ...         ORDER BY t
-    ...         MEASURES A.price AS low, LAST(UP.price) AS high
-    ...         PATTERN (A UP+)
-    ...         DEFINE UP AS UP.price > PREV(UP.price)
-    ...     )
-    ... ''', ticks=ticks).to_pylist()
-    [{'low': 3, 'high': 6}]
-    """
-    return statement(text).run(
-        spark=spark,
-        max_matches=max_matches,
-        max_steps=max_steps,
-        lateness=lateness,
-        output=output,
-        buckets=buckets,
-        max_state=max_state,
-        overflow=overflow,
-        **tables,
-    )
-
-
-@dataclass(frozen=True)
-class Statement:
-    """SQL that has been read; made by `statement`. `et.sql` reads and runs in one step."""
-
-    model: StatementModel
-
-    def run(
-        self,
-        *,
-        spark: Any = None,
-        max_matches: int | None = None,
-        max_steps: int = DEFAULT_MAX_STEPS,
-        lateness: str | int | None = None,
-        output: str = FINAL,
-        buckets: int | None = None,
-        max_state: int | None = None,
-        overflow: str = ERROR,
-        **tables: Any,
-    ) -> Any:
-        """Return the result, as `sql` does."""
-        options = RunOptions(
-            max_matches=max_matches,
-            max_steps=max_steps,
-            lateness=lateness,
-            output=output,
-            buckets=buckets,
-            max_state=max_state,
-            overflow=overflow,
-        )
-        return run_statement(self.model, spark, tables, options, partial(pipeline.run_clause, options=options))
-
-    def output_schema(self, *, spark: Any = None, **tables: Any) -> Any:
-        """Return the schema of the result without reading the tables; raises a BindError when the query does not fit them."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EventideWarning)
-            return statement_schema(self.model, spark, tables, partial(pipeline.run_clause, options=RunOptions()))
-
-    def explain(self, format: str = "text", *, spark: Any = None, **tables: Any) -> str:  # noqa: A002
-        """Return how each MATCH_RECOGNIZE clause is run, as text, as a mermaid or as a dot diagram."""
-        planned = []
-
-        def match(clause: MatchClause, source: RowInput) -> Relation:
-            plan = pipeline.plan(clause.query, source, RunOptions())
-            work = pipeline.work_of(plan, source, RunOptions())
-            planned.append((plan, work.explained(), clause))
-            return pipeline.carry_out(work)
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EventideWarning)
-            statement_schema(self.model, spark, tables, match)
-        return explain(describe_statement(planned), format)
-
-
-def statement(text: str) -> Statement:
-    """Read SQL in which MATCH_RECOGNIZE may stand behind any table, to run, check or explain it.
-
-    >>> import pyarrow as pa
-    >>> read = statement("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY x MEASURES MATCH_NUMBER() AS n PATTERN (A B))")
-    >>> read.output_schema(t=pa.table({"x": [1, 2]})).names
-    ['n']
-    """
-    return Statement(parse_statement(text))

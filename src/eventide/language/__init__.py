@@ -1,23 +1,31 @@
-"""The languages: text in, pattern model out."""
+"""The languages: text in, pattern model out. Each is loaded with its first query."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from eventide.errors import ParseError, did_you_mean
-from eventide.language.ceql.parser import parse_ceql
 from eventide.language.reading.tokens import is_word, span_of, tokenize
-from eventide.language.sase.parser import parse_sase
-from eventide.language.sql.statement import MatchClause, Statement, parse_statement
+from eventide.loading import load_later
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eventide.pattern.sequences import Query
+    from eventide.language.ceql.parser import parse_ceql
+    from eventide.language.sase.parser import parse_sase
+    from eventide.language.sql.statement import MatchClause, Statement, parse_statement
 
 __all__ = ["LANGUAGES", "MatchClause", "Statement", "parse", "parse_ceql", "parse_sase", "parse_statement"]
 
-LANGUAGES: dict[str, Callable[[str], Query]] = {"ceql": parse_ceql, "sase": parse_sase}
+__getattr__ = load_later(
+    __name__,
+    {
+        "eventide.language.ceql.parser": ("parse_ceql",),
+        "eventide.language.sase.parser": ("parse_sase",),
+        "eventide.language.sql.statement": ("MatchClause", "Statement", "parse_statement"),
+    },
+)
+LANGUAGES = {"ceql": "parse_ceql", "sase": "parse_sase"}
+"""The function above that reads each."""
 
 
 def parse(text: str | Any, language: str | None = None) -> Any:
@@ -34,7 +42,7 @@ def parse(text: str | Any, language: str | None = None) -> Any:
         language = find_language(text)
     if language.lower() not in LANGUAGES:
         raise ParseError("UNKNOWN_LANGUAGE", f"There is no language {language}.", hint=did_you_mean(language, LANGUAGES))
-    return LANGUAGES[language.lower()](text)
+    return getattr(sys.modules[__name__], LANGUAGES[language.lower()])(text)
 
 
 def find_language(text: str) -> str:

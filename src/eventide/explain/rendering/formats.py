@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
-from eventide.explain.format_names import ExplainFormat
 from eventide.explain.rendering.dot import to_dot
+from eventide.explain.rendering.format_names import ExplainFormat
 from eventide.explain.rendering.mermaid import to_mermaid
 from eventide.explain.rendering.text import to_text
 
