@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eventide.match.budget import Budget
-from eventide.match.disorder.matcher import DisorderMatcher
 from eventide.match.disorder.settings import DisorderSettings, ForbiddenEvent
 from eventide.pattern import Selector, Strategy
 from eventide.plan.matchers.protocol import DISORDER, Cost, Description, Takes
@@ -14,6 +13,7 @@ from eventide.plan.sequences.structure import BoundGap, Chain, Loop, Node, One
 
 if TYPE_CHECKING:
     from eventide.match.dag.enumeration import MatchBatch
+    from eventide.match.disorder.matcher import DisorderMatcher
     from eventide.match.disorder.settings import ArrivalBatch
     from eventide.match.protocol import Running
     from eventide.plan.compiled import CompiledQuery
@@ -76,6 +76,8 @@ def disorder_reason(plan: CompiledQuery) -> str | None:
 
 def make_disorder_matcher(plan: Plan, budget: Budget = Budget()) -> tuple[DisorderMatcher, Labelling]:  # noqa: B008 - frozen
     """Return the disorder-native matcher of a plan that has a shape for it."""
+    from eventide.match.disorder.matcher import DisorderMatcher  # noqa: PLC0415 - its kernels are for its own queries
+
     shape = disorder_shape(plan)
     assert shape is not None, disorder_reason(plan)
     automaton = plan.automaton()

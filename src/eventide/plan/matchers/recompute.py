@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.recompute.shape import RecomputeShape, Step
 from eventide.pattern import WindowUnit
 from eventide.plan.matchers.estimate import SMALL_WINDOW, search_work
@@ -71,6 +70,8 @@ class Recompute:
 
     def make(self, plan: Plan, settings: RunSettings, *, unjudged: bool = False) -> tuple[Matcher, Labelling]:
         """Return a running matcher and the labelling that explains its labels; `unjudged` leaves the conditions to others."""
+        from eventide.match.recompute.matcher import RecomputeMatcher  # noqa: PLC0415 - its kernels are for its own queries
+
         made, automaton, labelling = matcher_settings(plan, settings, unjudged=unjudged)
         searched = _searched(plan)
         shapes = tuple(_shape(plan, sequence, automaton) for sequence in searched)

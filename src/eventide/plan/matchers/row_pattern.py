@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.match.budget import Account, Budget
-from eventide.match.row_pattern.matcher import RowPatternMatcher
 from eventide.pattern.row_patterns import RowsPerMatch
 from eventide.plan.matchers.protocol import ROW_PATTERN, Cost, Description, Takes
 
@@ -35,6 +34,8 @@ class RowPattern:
 
     def make(self, plan: RowPlan, settings: RowSettings) -> Running[RowPartitions, RowMatchBatch]:
         """Return a running matcher."""
+        from eventide.match.row_pattern.matcher import RowPatternMatcher  # noqa: PLC0415 - its kernels are for its own queries
+
         programs = ((bit, condition.program) for bit, condition in enumerate(plan.predicates))
         return RowPatternMatcher(
             tables=plan.tables,

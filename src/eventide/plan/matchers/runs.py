@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.match.runs.matcher import RunsMatcher
 from eventide.plan.matchers.protocol import RUNS, Cost, Description, Takes
 from eventide.plan.matchers.settings import matcher_settings
 
@@ -39,6 +38,8 @@ class Runs:
 
     def make(self, plan: Plan, settings: RunSettings, *, unjudged: bool = False) -> tuple[Matcher, Labelling]:
         """Return a running matcher and the labelling that explains its labels; `unjudged` leaves the conditions to others."""
+        from eventide.match.runs.matcher import RunsMatcher  # noqa: PLC0415 - its kernels are for its own queries
+
         made, _, labelling = matcher_settings(plan, settings, unjudged=unjudged)
         return RunsMatcher(made), labelling
 

@@ -149,9 +149,7 @@ class _Pairs:
         return tuple(shares)
 
     def _holds(self, op: Op, sides: tuple[_Side, _Side], rows: tuple[Integers, Integers]) -> npt.NDArray[np.bool_]:
-        (one, one_known), (other, other_known) = (
-            self._values(side, at, op) for side, at in zip(sides, rows, strict=True)
-        )
+        (one, one_known), (other, other_known) = (self._values(side, at, op) for side, at in zip(sides, rows, strict=True))
         held: npt.NDArray[np.bool_] = one_known & other_known & _COMPARISONS[op](one, other)
         return held
 

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from eventide.plan.sequences.labelling import Labelling
 
 
-def matcher_settings(
-    plan: Plan, settings: RunSettings, *, unjudged: bool
-) -> tuple[MatcherSettings, Automaton, Labelling]:
+def matcher_settings(plan: Plan, settings: RunSettings, *, unjudged: bool) -> tuple[MatcherSettings, Automaton, Labelling]:
     """Return the settings of a matcher, with the automaton of the run and the labelling that explains its labels."""
     automaton = plan.automaton()
     labelling = plan.labelling(automaton)

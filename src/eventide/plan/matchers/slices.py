@@ -52,9 +52,7 @@ def why_not_maximal(plan: Plan) -> str | None:
 def chain_steps(root: Node) -> list[tuple[int, bool]] | None:
     """Return the occurrences of a sequence of events under skip-till-any, and which are repeated with +, or None."""
     parts = root.parts if isinstance(root, Chain) else (root,)
-    if isinstance(root, Chain) and any(
-        gap.strategy is not Strategy.ANY or gap.forbidden or gap.checked for gap in root.gaps
-    ):
+    if isinstance(root, Chain) and any(gap.strategy is not Strategy.ANY or gap.forbidden or gap.checked for gap in root.gaps):
         return None
     steps = []
     for part in parts:

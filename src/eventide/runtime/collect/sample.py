@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import replace
-from random import Random, SystemRandom
+from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,15 +32,6 @@ if TYPE_CHECKING:
     from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.keys import KeySpans
-
-_LARGEST_SEED = 1 << 62
-
-
-def with_seed(plan: Plan) -> Plan:
-    """Return the plan with a seed for all its tasks, where the query has none."""
-    if isinstance(plan.results, MatchSample) and plan.results.seed is None:
-        return replace(plan, results=replace(plan.results, seed=SystemRandom().randrange(_LARGEST_SEED)))
-    return plan
 
 
 class SampleRows(TableCollector):

@@ -15,7 +15,6 @@ from eventide.runtime.stage.gathering import Cuts
 from eventide.runtime.stage.keys import InterleavedKeys, SortedKeys
 from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.stage.parts import Detail
-from eventide.runtime.stage.propagation import PathCounter, Propagation, make_aggregator
 from eventide.runtime.stage.stage import Stage
 
 if TYPE_CHECKING:
@@ -102,7 +101,9 @@ def _takes_whole_keys(plan: Plan, detail: Detail) -> bool:
 
 def _propagation_of(plan: Plan, detail: Detail) -> tuple[Advance[EventBatch], Labelling | None]:
     """Return what goes over whole keys, and the labelling that explains its labels."""
+    from eventide.runtime.stage import propagation  # noqa: PLC0415 - its kernels are for totals alone
+
     if detail is Detail.BOUNDS or (detail is Detail.COUNTS and plan.totals_method.growth is Growth.LINEAR):
-        return PathCounter(plan), None
-    aggregator, labelling = make_aggregator(plan)
-    return Propagation(aggregator), labelling
+        return propagation.PathCounter(plan), None
+    aggregator, labelling = propagation.make_aggregator(plan)
+    return propagation.Propagation(aggregator), labelling

@@ -14,8 +14,8 @@ from eventide.match.row_pattern.matcher import RowBatch, RowPartitions
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.matchers.registry import ROWS
 from eventide.runtime.relational.arrays import filled, numpy_values
-from eventide.runtime.stage.failures import errors_of_row_patterns
 from eventide.runtime.stage.keys import SortedKeys
+from eventide.runtime.stage.row_failures import errors_of_row_patterns
 from eventide.runtime.stage.stage import Stage
 
 if TYPE_CHECKING:

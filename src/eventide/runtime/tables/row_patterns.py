@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.errors import warn
-from eventide.runtime.collect.choice import row_stage_for
+from eventide.runtime.collect.row_lines import RowLines
 from eventide.runtime.prepare.row_patterns import RowPreparation
 from eventide.runtime.prepare.sequences import ARRIVAL
+from eventide.runtime.stage.assembly import TableStage
 from eventide.runtime.stage.limits import StageLimits
+from eventide.runtime.stage.row_patterns import assemble_rows
 from eventide.runtime.tables.driver import TableWork
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def matching(source: RowInput, plan: RowPlan, options: RunOptions) -> TableWork:
         source.engine,
         _numbered(source, in_order=in_order),
         preparation.unsorted() if in_order else preparation,
-        lambda prepared: row_stage_for(plan, columns.layout, prepared, limits, options.cuts),
+        lambda prepared: TableStage(assemble_rows, plan, columns.layout, prepared, RowLines, limits, options.cuts),
         columns.finish(),
     )
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import warn
 from eventide.plan.totals.results import Groups
+from eventide.runtime import collect
 from eventide.runtime.collect.choice import stage_for
-from eventide.runtime.collect.counts import APPROXIMATE, MATCHES, CountRows
-from eventide.runtime.collect.sample import with_seed
+from eventide.runtime.collect.seeding import with_seed
 from eventide.runtime.prepare.preparation import Finish
 from eventide.runtime.prepare.sequences import finish_of, in_order, layout_of, preparation_of
 from eventide.runtime.stage.limits import StageLimits
@@ -37,12 +37,12 @@ def counting(source: EventInput, plan: Plan) -> TableWork:
     """Return the run that counts the matches of each key."""
     layout = layout_of(plan)
     names = [name.text for name in plan.query.partition_by]
-    shown = [*zip(names, layout.keys, strict=False), (MATCHES, MATCHES), (APPROXIMATE, APPROXIMATE)]
+    shown = [*zip(names, layout.keys, strict=False), *((name, name) for name in (collect.MATCHES, collect.APPROXIMATE))]
     return TableWork(
         source.engine,
         source.events,
         _preparation(source, plan, layout),
-        lambda prepared: stage_for(plan, layout, prepared, collector=CountRows),
+        lambda prepared: stage_for(plan, layout, prepared, collector=collect.CountRows),
         Finish(shown),
     )
 
