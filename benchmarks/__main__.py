@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import aggregates, choice, cluster, disorder, explosion, kernels, pipelines, row_patterns, streams
+from benchmarks import aggregates, choice, cluster, disorder, explosion, kernels, pipelines, row_patterns, start, streams
 from benchmarks.recompute import event_tree, joins, windows
 from benchmarks.report import show, write
 
 WORKLOADS = {
+    "start": lambda scale: start.start(max(3, round(7 * scale))),
     "update": lambda scale: kernels.update(int(10_000_000 * scale)),
     "enumeration": lambda scale: kernels.enumeration(int(10_000_000 * scale)),
     "cluster": cluster.cluster,
