@@ -12,6 +12,7 @@ import pytest
 
 import eventide as et
 from eventide.plan.sequences.output import TIME_COLUMN
+from eventide.plan.timeouts.plans import plan_timeouts
 from eventide.plan.timeouts.queries import EXPIRED_AT, LAST_STEP_AT, MISSING, REACHED_STEPS, STEPS
 from eventide.runtime.streams.planning.jobs import StreamOptions
 from eventide.runtime.streams.planning.timeouts import timeout_work
@@ -39,7 +40,8 @@ class TimeoutRun(Run):
     def planned(self) -> StreamWork:
         [plan] = self.plans.values()
         time = ENGINE.schema(self.source.events).field(TIME_COLUMN).type
-        return timeout_work(plan.query, dict(plan.streams), self.source.kinds_of, ENGINE.dialect, self.options, time)
+        planned = plan_timeouts(plan, self.source.kinds_of, streaming=True)
+        return timeout_work(planned, ENGINE.dialect, self.options, time)
 
     def found_rows(self) -> list[tuple[Any, ...]]:
         """Return key, start, reached and the clock of the last step of all that came out."""
