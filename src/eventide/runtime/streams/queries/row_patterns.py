@@ -20,8 +20,7 @@ from eventide.plan.expressions.schema import CLOCK_COLUMN
 from eventide.plan.matchers.registry import ROWS
 from eventide.runtime.collect.row_lines import RowFiller
 from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS, StageLimits
-from eventide.runtime.stage.row_failures import errors_of_row_patterns
-from eventide.runtime.stage.row_patterns import encoded_rows, plain_column
+from eventide.runtime.stage.row_patterns import encoded_rows, errors_of_row_patterns, plain_column
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_COLUMNS, BucketQuery, Held
 from eventide.runtime.streams.queries.row_identity import RowSource, line_columns
 from eventide.runtime.streams.queries.row_needs import check_streamable, stream_warnings
