@@ -24,11 +24,12 @@ PEERS := .venv-peers
 PEERS_STAMP := $(PEERS)/.installed
 PEERS_REQUIREMENTS := benchmarks/peers/requirements.txt
 
-.PHONY: help demo demo-stream test test-fast test-ci test-long crash connect lint bench crosscheck bench-flink install clean java
+.PHONY: help demo demo-stream kernels test test-fast test-ci test-long crash connect lint bench crosscheck bench-flink install clean java
 
 help:
 	@echo "make demo       generate a stock stream, find rising runs on Spark, show the matches"
 	@echo "make demo-stream watch payments arrive out of order and card testing being found among them"
+	@echo "make kernels    compile all kernels ahead of time, so that no query waits for it (once, some minutes)"
 	@echo "make test       run the tests (SPARK=no: without those that need Java)"
 	@echo "make test-fast  run in two minutes what tells most, without Spark"
 	@echo "make test-ci    run what CI runs besides: more random cases, killed streams, Spark Connect"
@@ -48,19 +49,19 @@ demo-stream: $(STAMP) java
 	@$(BIN)/eventide demo --stream
 
 ifeq ($(SPARK),no)
-test: $(STAMP)
+test: $(STAMP) kernels
 	$(BIN)/python -m pytest -n $(PROCESSES) -m "not spark and not long and not ci"
 else
-test: $(STAMP) java
+test: $(STAMP) kernels java
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not spark and not long and not ci"
 	$(SHORT_LIVED) $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "spark and not long and not ci"
 endif
 
-test-fast: $(STAMP)
+test-fast: $(STAMP) kernels
 	EVENTIDE_FAST=yes $(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not spark and not long and not ci" $(FAST_WITHOUT) $(FAST_TESTS)
 
 # What CI runs besides: the random batches that make test leaves out, streams that are killed five times, Spark Connect.
-test-ci: $(STAMP) java
+test-ci: $(STAMP) kernels java
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "ci and not spark and not long"
 	$(SHORT_LIVED) $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "ci and spark and not long"
 	$(SHORT_LIVED) EVENTIDE_CONNECT=yes $(BIN)/python -m pytest tests/spark/test_connect.py
@@ -75,6 +76,10 @@ crash: $(STAMP) java
 
 connect: $(STAMP) java
 	EVENTIDE_CONNECT=yes $(BIN)/python -m pytest -m connect
+
+# Without a C compiler numba compiles each kernel when it is first called.
+kernels: $(STAMP)
+	@$(BIN)/eventide kernels build || echo "The tests go on: numba compiles instead."
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -141,4 +146,4 @@ java:
 	fi
 
 clean:
-	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-output
+	rm -rf $(VENV) src/eventide/compilation/_linked_* .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-output

@@ -1,4 +1,4 @@
-"""The command `eventide`: check, explain, run, generate, demo.
+"""The command `eventide`: check, explain, run, generate, demo, kernels.
 
 Exit codes: 0 all went well, 1 something failed that is neither the query nor the data, 2 wrong usage or a wrong query,
 3 files or data that cannot be used, 4 stopped by a cap such as --max-matches.
@@ -388,6 +388,31 @@ def demo(
         raise console.UsageMistakeError("BAD_OPTION", "A stream runs on Spark.", hint="Leave out --engine, or --stream.")
     if not console.run_stream_demo(DEMO_STREAM_EVENTS if events is None else events, seed, output, _spark_settings(spark_conf)):
         raise typer.Exit(console.UNEXPECTED)
+
+
+kernels = typer.Typer(no_args_is_help=True, help="Build, list or remove the compiled kernels.")
+app.add_typer(kernels, name="kernels")
+
+
+@kernels.command("build")
+def build_kernels(
+    *,
+    processes: Annotated[int | None, typer.Option("--processes", min=1, help="How many; by default one per processor.")] = None,
+) -> None:
+    """Compile all kernels ahead of time, so that no query waits for it."""
+    console.build_kernels(processes)
+
+
+@kernels.command("list")
+def list_kernels() -> None:
+    """Show which kernels are compiled."""
+    console.list_kernels()
+
+
+@kernels.command("clean")
+def clean_kernels() -> None:
+    """Remove the compiled kernels; numba compiles at first use then."""
+    console.clean_kernels()
 
 
 def _event_options(

@@ -63,6 +63,11 @@ def elsewhere(script=SCRIPT, **environment):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.ci
+def test_numba_finds_the_same_as_the_linked_kernels():
+    assert elsewhere(EVENTIDE_KERNELS="numba") == expected()
+
+
 def expected():
     return json.loads(json.dumps(answers()))
 
@@ -81,7 +86,7 @@ def test_kernels_compile_where_no_cache_can_be_written():
     assert elsewhere(NUMBA_CACHE_DIR=NOWHERE, HOME=NOWHERE, XDG_CACHE_HOME=NOWHERE, TMPDIR=NOWHERE) == expected()
 
 
-SMALL = "import json; from eventide import compilation; print(json.dumps([compilation._CACHED, compilation.kernel(lambda x: x + 1)(1)]))"
+SMALL = "import json; from eventide.compilation import by_numba, kernel; print(json.dumps([by_numba._CACHED, kernel(lambda x: x + 1)(1)]))"
 
 
 def test_a_cache_directory_that_cannot_be_written_is_done_without():
@@ -103,6 +108,6 @@ def test_nothing_that_can_be_written_at_all_is_no_error():
 
 
 def test_kernels_of_another_version_are_not_taken_from_the_cache(tmp_path):
-    show = "import json; from eventide import compilation; import numba; print(json.dumps([numba.config.CACHE_DIR, compilation._sources()]))"
+    show = "import json; from eventide.compilation import by_numba, library; import numba; print(json.dumps([numba.config.CACHE_DIR, library.digest_of_sources()]))"
     directory, version = elsewhere(show, NUMBA_CACHE_DIR=str(tmp_path))
     assert directory == str(tmp_path / version)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from eventide.console.follow.demo import run_stream_demo
     from eventide.console.follow.options import FollowOptions, refuse_batch_options
     from eventide.console.inputs import Source, UsageMistakeError, as_arguments, load, read_query, split_setting
+    from eventide.console.kernels import build_kernels, clean_kernels, list_kernels
     from eventide.console.report import UNEXPECTED, counting, exit_code, say, show_error, show_warning, working
     from eventide.console.results import Output, deliver, show_delivered, show_schema
     from eventide.console.spark import data_errors_named, start_session
@@ -29,6 +30,8 @@ __all__ = [
     "SqlInputs",
     "UsageMistakeError",
     "as_arguments",
+    "build_kernels",
+    "clean_kernels",
     "counting",
     "data_errors_named",
     "deliver",
@@ -36,6 +39,7 @@ __all__ = [
     "follow_query",
     "follow_sql",
     "is_sql",
+    "list_kernels",
     "load",
     "load_tables",
     "read_query",
@@ -65,6 +69,7 @@ __getattr__ = load_later(
         "eventide.console.follow.demo": ("run_stream_demo",),
         "eventide.console.follow.options": ("FollowOptions", "refuse_batch_options"),
         "eventide.console.inputs": ("Source", "UsageMistakeError", "as_arguments", "load", "read_query", "split_setting"),
+        "eventide.console.kernels": ("build_kernels", "clean_kernels", "list_kernels"),
         "eventide.console.report": ("UNEXPECTED", "counting", "exit_code", "say", "show_error", "show_warning", "working"),
         "eventide.console.results": ("Output", "deliver", "show_delivered", "show_schema"),
         "eventide.console.spark": ("data_errors_named", "start_session"),

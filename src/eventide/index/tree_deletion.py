@@ -53,7 +53,7 @@ def delete(forest, tree, points, point, row):
     return True
 
 
-@kernel
+@inner_kernel
 def unlink(forest, node):
     """Take a node out of the chain of its leaves and give it back."""
     if forest.level[node] == 0:

@@ -113,7 +113,7 @@ def agree(programs, store, path_row, path_label, at, anchors, needs, known):
     return True
 
 
-@kernel
+@inner_kernel
 def reachable(possible, needs, node, depth):
     """Return whether any path from the node down can agree with the path so far."""
     for group in range(possible.shape[0]):

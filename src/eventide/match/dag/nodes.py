@@ -66,7 +66,7 @@ def unite(label, left_of, right_of, start, top, first, second):
     return make_union(label, left_of, right_of, start, top + 2, left_of[first], middle), top + 3
 
 
-@kernel
+@inner_kernel
 def insert(label, left_of, right_of, start, top, lists, position, length, node):
     """Insert a node into the union-list `lists[position]`; returns (new length, new top), or length -1 when it is full."""
     own = start[node]

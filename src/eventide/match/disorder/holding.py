@@ -52,7 +52,7 @@ def deadline_of(query, order, chosen):
     return clock if clock == LOWEST else clock - query.tie_margin
 
 
-@kernel
+@inner_kernel
 def hold(query, stacks, holding, counters, slot, partial, deadline):
     """Hold a match; returns False when there is no room."""
     steps = query.bit.shape[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eventide.compilation import inner_kernel, kernel
+from eventide.compilation import inner_kernel
 from eventide.match.dag.checking import forbidden
 from eventide.match.disorder.stacks import precedes
 from eventide.match.disorder.state import HIGHEST, LOWEST, NEWER, NONE, OLDER, TIME
@@ -32,7 +32,7 @@ def separated(order, before, first, end, column, number, earlier, later):
     return False
 
 
-@kernel
+@inner_kernel
 def forbids(absences, programs, number, row, partial, depth, rows, scratch):
     """Return whether the conditions of a NOT, if it has any, hold for an event beside the match."""
     if programs is None or number < 0:

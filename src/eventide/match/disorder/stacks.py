@@ -55,7 +55,7 @@ def new_instance(order, link, before, named, used, counters, row_order, row, kee
     return own
 
 
-@kernel
+@inner_kernel
 def put(order, link, oldest, newest, counters, slot, number, own, on_top):
     """Put an instance into a list: on top, or in its place among the others."""
     older = newest[slot, number]

@@ -238,7 +238,7 @@ def every_instance_holds(programs, condition, rows, labels, depth, values, float
     return all_hold(programs, condition, none, none, none, rows, labels, depth, values, floats, valid, scratch)
 
 
-@kernel
+@inner_kernel
 def compare(op, left_column, left, right_column, right, values, floats, valid):
     """Compare a value of one row with one of another, null not holding."""
     known = valid[left_column, left] and valid[right_column, right]

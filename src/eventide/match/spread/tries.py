@@ -35,7 +35,7 @@ def new_trie(places: int) -> Trie:
     return Trie(np.full(places, -1, np.int32), np.empty(places, np.int32), np.empty(places, np.int32))
 
 
-@kernel
+@inner_kernel
 def place_of(trie, node, row):
     """Return where a branch is, or where it would be put."""
     mask = trie.node.shape[0] - 1

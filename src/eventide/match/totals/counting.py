@@ -61,7 +61,7 @@ def add_starts(tables, symbol, row):
         row[tables.unmarked[0, symbol]] += 1
 
 
-@kernel
+@inner_kernel
 def accepted(tables, symbol, row):
     """Return how many matches end at an event with the symbol, given the partial matches before it."""
     total = row[0] * 0

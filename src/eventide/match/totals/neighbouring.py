@@ -94,7 +94,7 @@ def judge_all(programs, judging, values, floats, valid, verdicts, place, steps):
                 verdicts.allowed[number, verdicts.offset[event] + distance] = holds
 
 
-@kernel
+@inner_kernel
 def may(verdicts, number, event, distance):
     """Return whether a set of conditions allows an event and the one so far before it."""
     return number == FREE or verdicts.allowed[number, verdicts.offset[event] + distance] == 1
@@ -120,7 +120,7 @@ def begin_move(tables, memories, judging, verdicts, move, symbol, event, held, a
         add_extended(ends, event * channels, one, 0, event, label, weights)
 
 
-@kernel
+@inner_kernel
 def advance(tables, memories, judging, verdicts, symbol, event, first, start_label, held, moved, ends, weights):
     """Take an event to all partial matches that begin at `first` or later and end before it."""
     channels = weights.channels

@@ -33,7 +33,7 @@ def carry(tables, symbol, event, rows, at, result, states, weights):
             add(result, target * channels, rows, place, weights)
 
 
-@kernel
+@inner_kernel
 def begin(tables, symbol, event, row, one, weights):
     """Add the partial matches that begin at an event."""
     first = tables.first[0, symbol]
@@ -46,7 +46,7 @@ def begin(tables, symbol, event, row, one, weights):
         add(row, target * weights.channels, one, 0, weights)
 
 
-@kernel
+@inner_kernel
 def complete(tables, symbol, event, row, ends, states, weights):
     """Add the matches that end at an event, given the partial matches before it; state 0 holds the one without events."""
     channels = weights.channels

@@ -1,0 +1,151 @@
+"""Compiling a share of the table with numba, in a process of its own: one object, and what each signature became."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import defaultdict
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import llvmlite.binding as llvm
+from numba import types
+from numba.core.registry import cpu_target
+
+from eventide.compilation import by_numba
+from eventide.compilation.library import PLACE, ROOMS
+from eventide.compilation.signatures import LETTERS, Array, Group, Scalar, read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eventide.compilation.linking import Form
+    from eventide.compilation.signatures import Argument
+
+_NUMBA = {
+    "i64": types.int64,
+    "i32": types.int32,
+    "i16": types.int16,
+    "i8": types.int8,
+    "u64": types.uint64,
+    "u8": types.uint8,
+    "f64": types.float64,
+    "bool": types.boolean,
+    "none": types.none,
+}
+
+
+def compile_share() -> None:
+    """Compile the signatures whose numbers the command line gives; prints each number when it is done."""
+    target, numbers = sys.argv[1], [int(number) for number in sys.argv[2:]]
+    by_numba.LINKING = True
+    classes = _tuple_classes()
+    table = read_table()
+    whole = llvm.parse_assembly("")
+    entries: list[str] = []
+    forms: dict[int, Form] = {}
+    for number in numbers:
+        signature = table[number]
+        kernel = getattr(import_module(f"eventide.{signature.module}"), signature.function)
+        taken = tuple(_numba_type(argument, classes) for argument in signature.arguments)
+        dispatcher = kernel.dispatcher()
+        dispatcher.compile(taken)
+        made = dispatcher.overloads[taken]
+        # Private, as there is no other way to a module that numba has optimised: the build pins numba's version.
+        part = llvm.parse_bitcode(made.library._final_module.as_bitcode())  # noqa: SLF001
+        name = made.fndesc.llvm_func_name
+        kinds = [str(argument.type) for argument in part.get_function(name).arguments][2:]
+        forms[number] = _form(made.signature.return_type, len(kinds))
+        entries.append(_entry(number, name, kinds))
+        whole.link_in(part)
+        sys.stdout.write(f"{number}\n")
+        sys.stdout.flush()
+    whole.link_in(llvm.parse_assembly(f'target triple = "{whole.triple}"\n' + "".join(entries)))
+    _keep_only(whole, {f"eventide_{number}" for number in numbers})
+    Path(f"{target}.o").write_bytes(_emitted(whole))
+    Path(f"{target}.json").write_text(json.dumps(forms), encoding="utf-8")
+
+
+def _tuple_classes() -> dict[str, type]:
+    """Return the classes of tuples that kernels take; two of one name would be a riddle in the table."""
+    for room in ROOMS:
+        for path in (PLACE.parent / room).rglob("*.py"):
+            import_module(".".join(path.relative_to(PLACE.parent.parent).with_suffix("").parts))
+    found: dict[str, set[type]] = defaultdict(set)
+    for module in list(sys.modules.values()):
+        for name, one in vars(module).items() if module.__name__.startswith("eventide.") else ():
+            if isinstance(one, type) and issubclass(one, tuple):
+                found[name].add(one)
+    return {name: own.pop() for name, own in found.items() if len(own) == 1}
+
+
+def _numba_type(argument: Argument, classes: Mapping[str, type]) -> Any:
+    match argument:
+        case Scalar(type=type_):
+            return _NUMBA[type_]
+        case Array(type=type_, dimensions=dimensions, const=const):
+            return types.Array(_NUMBA[type_], dimensions, "C", readonly=const)
+        case Group(name=name, items=items):
+            own = [_numba_type(item, classes) for item in items]
+            if not name:
+                return types.Tuple(own)  # type: ignore[no-untyped-call]
+            if len(set(own)) == 1:
+                return types.NamedUniTuple(own[0], len(own), classes[name])  # type: ignore[no-untyped-call]
+            return types.NamedTuple(own, classes[name])  # type: ignore[no-untyped-call]
+
+
+def _form(result: Any, words: int) -> Form:
+    context = cpu_target.target_context
+    return {"words": words, "result": _result(result), "result_bytes": context.get_abi_sizeof(context.get_return_type(result))}
+
+
+def _result(result: Any) -> str:
+    if isinstance(result, types.Array):
+        return f"a{_result(result.dtype).replace('b', '?')}{result.ndim}"
+    if isinstance(result, types.BaseTuple):
+        return f"({''.join(map(_result, _items_of(result)))})"
+    if isinstance(result, types.Literal):
+        return _result(result.literal_type)
+    return next(LETTERS[name] for name, known in _NUMBA.items() if known == result)
+
+
+def _items_of(group: Any) -> list[Any]:
+    """Return the types of the items of a tuple."""
+    return list(group)
+
+
+def _entry(number: int, called: str, kinds: Sequence[str]) -> str:
+    """Return the entry point of a signature: it loads the words as the types that the kernel takes."""
+    loads = "".join(
+        f"  %p{place} = getelementptr i64, ptr %words, i64 {place}\n  %a{place} = load {kind}, ptr %p{place}\n"
+        for place, kind in enumerate(kinds)
+    )
+    given = ", ".join(["ptr %result", "ptr %failure", *(f"{kind} %a{place}" for place, kind in enumerate(kinds))])
+    return (
+        f'declare i32 @"{called}"({", ".join(["ptr", "ptr", *kinds])})\n'
+        f"define i32 @eventide_{number}(ptr %result, ptr %words, ptr %failure) {{\n{loads}"
+        f'  %status = call i32 @"{called}"({given})\n  ret i32 %status\n}}\n'
+    )
+
+
+def _keep_only(module: Any, names: set[str]) -> None:
+    """Make all but the entry points internal, and drop what none of them reaches."""
+    for one in [*module.functions, *module.global_variables]:
+        if not one.is_declaration and one.name not in names:
+            one.linkage = "internal"
+    module.verify()
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, llvm.create_pass_builder(_machine(module), llvm.create_pipeline_tuning_options()))
+
+
+def _emitted(module: Any) -> bytes:
+    code: bytes = _machine(module).emit_object(module)
+    return code
+
+
+def _machine(module: Any) -> Any:
+    target = llvm.Target.from_triple(module.triple or llvm.get_process_triple())
+    return target.create_target_machine(cpu=os.environ["NUMBA_CPU_NAME"], features="", opt=3, reloc="pic", codemodel="default")
