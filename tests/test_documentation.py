@@ -130,6 +130,7 @@ def test_every_command_of_the_console_blocks_exists(document):
         "eventide run",
         "eventide generate",
         "eventide demo",
+        "eventide kernels",
     }
     commands = [
         line.removeprefix("$ ") for block in blocks_of(document) if block.info == "console" for line in block.body.splitlines()

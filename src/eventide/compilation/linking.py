@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -49,12 +50,13 @@ def build(processes: int, tell: Callable[[], None]) -> Path:
     """Compile and link all kernels; `tell` is called whenever a signature of the table is compiled."""
     signatures = read_table()
     path = library_path()
+    compiler = _compiler()
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
         shares = _shares(signatures, processes)
         forms = _compiled(shares, place, tell)
         (place / "table.c").write_text(_table(signatures, forms), encoding="utf-8")
-        _link(place, [place / f"{number}.o" for number in range(len(shares))], path)
+        _link(compiler, place, [place / f"{number}.o" for number in range(len(shares))], path)
     clean(but=path)
     return path
 
@@ -113,18 +115,23 @@ def _compiled(shares: list[list[int]], place: Path, tell: Callable[[], None]) ->
     return {int(number): form for forms in told for number, form in forms.items()}
 
 
-def _link(place: Path, objects: Sequence[Path], path: Path) -> None:
-    compiler = shlex.split(os.environ.get("CC", "cc"))
+def _compiler() -> list[str]:
+    """Return the command of the C compiler; asked for first, for compiling the kernels takes minutes."""
+    command = shlex.split(os.environ.get("CC", "cc"))
+    if not command or shutil.which(command[0]) is None:
+        raise BuildError(f"there is no C compiler {' '.join(command)}.")
+    return command
+
+
+def _link(compiler: list[str], place: Path, objects: Sequence[Path], path: Path) -> None:
     include = ["-I", sysconfig.get_path("include"), "-I", np.get_include()]
     sources = [str(PLACE / "glue.c"), str(place / "table.c"), *map(str, objects)]
     made = place / path.name
     try:
         command = [*compiler, "-O2", "-shared", "-fPIC", "-s", *include, *sources, "-lm", "-o", str(made)]
         subprocess.run(command, check=True)  # noqa: S603 - the compiler that the user chose
-    except FileNotFoundError:
-        raise BuildError(f"There is no C compiler {compiler[0]}.") from None
     except subprocess.CalledProcessError:
-        raise BuildError("The C compiler could not link the kernels; its message stands above.") from None
+        raise BuildError("the C compiler could not link them; its message stands above.") from None
     # Another process may be loading the old file: it is replaced as a whole.
     fresh = path.with_suffix(f".{os.getpid()}")
     fresh.write_bytes(made.read_bytes())
