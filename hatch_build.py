@@ -1,4 +1,4 @@
-"""What the build of a wheel does besides copying: it analyses the grammars, so that no process has to."""
+"""What the build of a wheel does besides copying: it analyses the grammars, and takes the kernels along where they are built."""
 
 from __future__ import annotations
 
@@ -13,16 +13,24 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 if TYPE_CHECKING:
     from types import ModuleType
 
-LANGUAGE = Path("src", "eventide", "language")
+PACKAGE = Path("src", "eventide")
+LANGUAGE = PACKAGE / "language"
 
 
 class SavedParsers(BuildHookInterface):  # type: ignore[type-arg,misc]
-    """Put the tables of every grammar into the wheel; an editable install keeps them in the user's cache instead."""
+    """Put the tables of every grammar into the wheel; an editable install keeps them in the user's cache instead.
+
+    After `make kernels` the wheel also takes the library, and is one for this Python on this kind of machine.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write the tables and name them to the build."""
         if version == "editable":
             return
+        library = _load(Path(self.root) / PACKAGE / "compilation" / "library.py").library_path()
+        if library.exists():
+            build_data["force_include"][str(library)] = f"eventide/compilation/{library.name}"
+            build_data |= {"pure_python": False, "infer_tag": True}
         self.folder = tempfile.TemporaryDirectory()
         language = Path(self.root) / LANGUAGE
         parsers = _load(language / "reading" / "saved_parsers.py")

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 settings.register_profile("eventide", deadline=None, print_blob=True)
 settings.load_profile("eventide")
 
+# What the table of signatures does not name is an error here; elsewhere numba would compile it, and nobody would see.
+os.environ.setdefault("EVENTIDE_KERNELS", "linked")
+
 CONNECT = os.environ.get("EVENTIDE_CONNECT") == "yes"
 """Whether the session is one of Spark Connect, with a server of its own."""
 collect_ignore = [] if CONNECT else ["spark/test_connect.py"]

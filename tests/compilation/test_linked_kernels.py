@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import resource
 import subprocess
 import sys
@@ -150,3 +151,19 @@ def test_a_first_match_compiles_nothing_and_does_not_load_numba():
         "assert 'numba' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.ci
+def test_what_the_table_does_not_name_is_compiled_by_numba_and_said():
+    script = (
+        "import numpy as np\n"
+        "from eventide.match.row_pattern.horizon import horizon_of\n"
+        "given = (np.arange(4), np.ones(4, np.uint8), np.array([0, 4]), np.array([4]), 1, 2**62)\n"
+        "expected = horizon_of(*given).tolist()\n"
+        "assert horizon_of(given[0].astype(np.int32), *given[1:]).tolist() == expected\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "EVENTIDE_KERNELS"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr == (
+        "eventide: match.row_pattern.horizon.horizon_of: an array has items of another type (argument 1); numba compiles this kernel.\n"
+    )

@@ -56,7 +56,9 @@ run(100)
 def seconds_to_stop(script, *arguments):
     """Interrupt a script one second after it is ready, and return how long it took to end."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
-    command = [sys.executable, "-c", script, *arguments]
+    # A shell that runs the tests in the background has them ignore interrupts, and so has all that they start.
+    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    command = [sys.executable, "-c", heeding + script, *arguments]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout.readline() == "ready\n", running.stderr.read()
         time.sleep(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -15,6 +16,8 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 """Whether kernels run as the Python that they are written in."""
+STRICT = os.environ.get("EVENTIDE_KERNELS") == "linked"
+"""Whether a linked kernel refuses what the table does not name: for tests. Else numba compiles it for what it is given."""
 BY_NUMBA = os.environ.get("EVENTIDE_KERNELS") == "numba" or os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 """Whether numba compiles what the library holds: for development, and to check bounds."""
 
@@ -34,7 +37,14 @@ class Kernel:
         """Run it."""
         if self._run is None:
             self._run = self._found()
-        return self._run(*arguments)
+        try:
+            return self._run(*arguments)
+        except TypeError as error:
+            if STRICT or self._run is self._dispatcher or self._inner:
+                raise
+            sys.stderr.write(f"eventide: {error}; numba compiles this kernel.\n")
+            self._run = self.dispatcher()
+            return self._run(*arguments)
 
     def _found(self) -> Callable[..., object]:
         if self._inner:
