@@ -32,11 +32,13 @@ def test_the_example_in_sql_finds_every_planted_burst():
     assert found >= planted > 0
 
 
+@pytest.mark.ci
 @pytest.mark.spark
 def test_the_example_on_spark_shows_rising_runs():
     assert "steps" in run_example("spark_batch.py")
 
 
+@pytest.mark.ci
 @pytest.mark.spark
 def test_the_example_on_a_stream_tells_what_each_micro_batch_found():
     shown = run_example("spark_stream.py")

@@ -60,6 +60,7 @@ def batch_rows(data: str) -> Counter[str]:
     return found
 
 
+@pytest.mark.ci
 def test_a_replayed_file_gives_the_matches_of_the_batch_run_whatever_its_disorder(spark, file):
     result = invoke(
         "--data", file, "--follow", "--disorder", "30", "--bound", "8 seconds", "--lateness", "8 seconds", "-o", "-", "--output-format", "json"
@@ -91,6 +92,7 @@ def test_a_distribution_that_is_for_tables_is_refused(spark, file):
     assert "ONLY_ON_TABLES" in result.stderr
 
 
+@pytest.mark.ci
 def test_early_output_says_what_changes(spark, file):
     result = invoke("--data", file, "--follow", "--emit", "early", "--lateness", "5 seconds")
     assert result.exit_code == 0, result.output
@@ -119,6 +121,7 @@ def test_a_folder_is_followed_while_it_grows(spark, tmp_path):
     assert {5, 25, 30, 50} <= seconds
 
 
+@pytest.mark.ci
 def test_a_later_run_with_the_same_checkpoint_goes_on(spark, tmp_path):
     folder, output = tmp_path / "events", tmp_path / "matches.csv"
     folder.mkdir()
@@ -232,6 +235,7 @@ def test_a_slow_replay_is_not_taken_for_an_idle_one():
     assert FollowOptions(rate=0.1).ending(10).idle_seconds > 20
 
 
+@pytest.mark.ci
 def test_the_demo_finds_the_same_as_a_batch_run(spark, tmp_path):
     result = runner.invoke(app, ["demo", "--stream", "--events", "1500", "--seed", "2", "-o", str(tmp_path)])
     assert result.exit_code == 0, result.output

@@ -86,6 +86,7 @@ def test_slices_are_as_many_partitions_and_refining_as_many_workers(spark):
         assert shared.variation < 0.3, way
 
 
+@pytest.mark.ci
 def test_an_explosion_of_one_key_is_sliced_when_counting_comes_first(spark):
     query = "SELECT * WHERE A AS a ; B+ AS b ; C AS c PARTITION BY key"
     events = given(as_frame(spark, exploding()))
