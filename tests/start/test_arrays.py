@@ -15,7 +15,7 @@ def shapes(kind):
     return values, values[::2], values[::-1], values[:0], values[:1]
 
 
-def same(found, expected):
+def assert_same(found, expected):
     assert found.dtype == expected.dtype
     assert found.tolist() == expected.tolist()
     # Kernels are compiled for arrays that can be written and for those that cannot.
@@ -39,9 +39,9 @@ def test_from_numpy(kind):
 def test_to_numpy(kind):
     array = pa.array(NUMBERS.astype(kind))
     for part in (array, array[3:], array[5:9], array[:0]):
-        same(numpy_values(part), part.to_numpy(zero_copy_only=False))
+        assert_same(numpy_values(part), part.to_numpy(zero_copy_only=False))
         for column in (pa.chunked_array([part]), pa.chunked_array([part, array[1:], part]), pa.chunked_array([], part.type)):
-            same(numpy_values(column), column.to_numpy())
+            assert_same(numpy_values(column), column.to_numpy())
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -49,9 +49,9 @@ def test_values_for_nulls(kind):
     array = pa.array(NUMBERS.astype(kind), mask=NUMBERS == 2)
     one = NUMBERS.astype(kind).dtype.type(1).item()
     for part in (array, array[4:], array[:2]):
-        same(filled(part, one), part.fill_null(one).to_numpy(zero_copy_only=False))
+        assert_same(filled(part, one), part.fill_null(one).to_numpy(zero_copy_only=False))
         column = pa.chunked_array([part, array])
-        same(filled(column, one), column.fill_null(one).to_numpy())
+        assert_same(filled(column, one), column.fill_null(one).to_numpy())
 
 
 def test_what_has_no_plain_buffers_is_left_to_arrow():
