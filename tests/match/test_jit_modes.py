@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import eventide as et
+from eventide.compilation.library import digest_of_sources
 from match.building import matches_of, plan_of, prepare, stream
 
 NOWHERE = "/dev/null/nowhere"
@@ -111,3 +112,13 @@ def test_kernels_of_another_version_are_not_taken_from_the_cache(tmp_path):
     show = "import json; from eventide.compilation import by_numba, library; import numba; print(json.dumps([numba.config.CACHE_DIR, library.digest_of_sources()]))"
     directory, version = elsewhere(show, NUMBA_CACHE_DIR=str(tmp_path))
     assert directory == str(tmp_path / version)
+
+
+def test_a_cache_that_others_can_write_is_not_used(tmp_path):
+    show = "import json; from eventide.compilation import by_numba; import numba; print(json.dumps([numba.config.CACHE_DIR]))"
+    directory = tmp_path / "eventide" / "kernels" / digest_of_sources()
+    directory.mkdir(parents=True)
+    directory.chmod(0o777)
+    assert elsewhere(show, XDG_CACHE_HOME=str(tmp_path)) != [str(directory)]
+    directory.chmod(0o700)
+    assert elsewhere(show, XDG_CACHE_HOME=str(tmp_path)) == [str(directory)]

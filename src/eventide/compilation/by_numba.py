@@ -3,48 +3,25 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numba
 
+from eventide.caches import cache_directories, made_ours
 from eventide.compilation.library import digest_of_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-
-def _writable(directory: Path) -> bool:
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            return True
-    except OSError:
-        return False
-
-
-def _places() -> Iterator[Path]:
-    """Yield where the cache may lie, best place first."""
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        yield Path(os.environ["NUMBA_CACHE_DIR"])
-        return
-    if os.environ.get("XDG_CACHE_HOME"):
-        yield Path(os.environ["XDG_CACHE_HOME"]) / "eventide" / "kernels"
-    # Containers run under user numbers that have neither a name nor a home.
-    with suppress(RuntimeError):
-        yield Path.home() / ".cache" / "eventide" / "kernels"
-    with suppress(FileNotFoundError):
-        yield Path(tempfile.gettempdir()) / f"eventide-kernels-{os.getuid()}"
+    from collections.abc import Callable
 
 
 def _choose_cache() -> bool:
     """Point numba at a directory it can write and say whether there is one."""
-    for place in _places():
+    asked = os.environ.get("NUMBA_CACHE_DIR")
+    for place in (Path(asked),) if asked else cache_directories("kernels"):
         # numba looks at the file of a kernel only, not at the files of the kernels that it calls.
         directory = place / digest_of_sources()
-        if _writable(directory):
+        if made_ours(directory) and os.access(directory, os.W_OK):
             numba.config.CACHE_DIR = str(directory)  # type: ignore[attr-defined]
             return True
     return False

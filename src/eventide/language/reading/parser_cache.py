@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 import tempfile
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eventide.caches import cache_directories, is_ours, made_ours
 from eventide.language.reading.saved_parsers import SHIPPED, build_parser, restored, saved_name, written
 
 if TYPE_CHECKING:
@@ -45,20 +45,17 @@ def _texts(language: Any, name: str) -> Iterator[str]:
     """Yield what files hold that may be the parser, best first."""
     with suppress(OSError, ValueError):
         yield language.joinpath(SHIPPED, name).read_text(encoding="ascii")
-    for directory in _places():
+    for directory in filter(is_ours, cache_directories("parsers")):
         with suppress(OSError, ValueError):
-            if _is_ours(directory):
-                yield (directory / name).read_text(encoding="ascii")
+            yield (directory / name).read_text(encoding="ascii")
 
 
 def _keep(name: str, parser: Lark) -> None:
     """Write a parser to the first place that takes it; where none does, the next process builds its own."""
-    for directory in _places():
+    for directory in filter(made_ours, cache_directories("parsers")):
         with suppress(OSError):
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if _is_ours(directory):
-                _write(directory / name, written(parser))
-                return
+            _write(directory / name, written(parser))
+            return
 
 
 def _write(path: Path, text: str) -> None:
@@ -71,23 +68,3 @@ def _write(path: Path, text: str) -> None:
     except OSError:
         Path(unfinished).unlink(missing_ok=True)
         raise
-
-
-def _places() -> Iterator[Path]:
-    """Yield where the user's parsers may lie, best place first."""
-    if os.environ.get("XDG_CACHE_HOME"):
-        yield Path(os.environ["XDG_CACHE_HOME"]) / "eventide" / "parsers"
-    # Containers run under user numbers that have neither a name nor a home.
-    with suppress(RuntimeError):
-        yield Path.home() / ".cache" / "eventide" / "parsers"
-    with suppress(FileNotFoundError):
-        yield Path(tempfile.gettempdir()) / f"eventide-parsers-{os.getuid()}"
-
-
-def _is_ours(directory: Path) -> bool:
-    """Say whether a directory is the user's own and nobody else can write it.
-
-    A parser decides what a query means. Below /tmp anyone can make a directory with the name that we would take.
-    """
-    found = directory.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
