@@ -57,7 +57,7 @@ test: $(STAMP) kernels java
 	$(SHORT_LIVED) $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "spark and not long and not ci"
 endif
 
-test-fast: $(STAMP) kernels
+test-fast: $(STAMP)
 	EVENTIDE_FAST=yes $(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not spark and not long and not ci" $(FAST_WITHOUT) $(FAST_TESTS)
 
 # What CI runs besides: the random batches that make test leaves out, streams that are killed five times, Spark Connect.

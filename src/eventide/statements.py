@@ -36,7 +36,7 @@ def sql(
     overflow: str = ERROR,
     **tables: Any,
 ) -> Any:
-    """Run SQL in which MATCH_RECOGNIZE may stand behind any table; everything else is left to the relational engine.
+    """Run SQL in which MATCH_RECOGNIZE may follow any table; the relational engine does everything else.
 
     The dialect is Spark SQL. Tables are given by name; other names are looked up in the catalog of `spark`. With a Spark
     session or a Spark DataFrame the result is a lazy DataFrame, otherwise DuckDB runs the query and it is a pyarrow.Table.
@@ -123,7 +123,7 @@ class Statement:
 
 
 def statement(text: str) -> Statement:
-    """Read SQL in which MATCH_RECOGNIZE may stand behind any table, to run, check or explain it.
+    """Read SQL in which MATCH_RECOGNIZE may follow any table, to run, check or explain it.
 
     >>> import pyarrow as pa
     >>> read = statement("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY x MEASURES MATCH_NUMBER() AS n PATTERN (A B))")

@@ -29,7 +29,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("k", pa.int64()), ("t", pa.timestamp("u
 
 @dataclass(frozen=True)
 class RowCase:
-    """What stands behind ALL ROWS PER MATCH in a clause."""
+    """What follows ALL ROWS PER MATCH in a clause."""
 
     name: str
     clause: str

@@ -71,7 +71,7 @@ class Kernel:
 
 
 def kernel(function: Function, version: str = "") -> Function:
-    """Mark a kernel that Python calls; its signatures stand in `signatures.txt`.
+    """Mark a kernel that Python calls; `signatures.txt` lists its signatures.
 
     One of another package is not linked; `version` tells its sources from those of other versions.
 

@@ -63,7 +63,7 @@ def written(parser: Lark) -> str:
     1
     """
     data, memo = parser.memo_serialize([TerminalDef, Rule])
-    # Classes and functions are no data; `restored` puts its own there.
+    # Classes and functions are not data; `restored` puts its own there.
     data["options"] = {**data["options"], "lexer": None, "transformer": None}
     data["parser"]["lexer_conf"]["lexer_type"] = None
     text = json.dumps([data, memo], separators=(",", ":"))
