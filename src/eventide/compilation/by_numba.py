@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numba
+from numba.core import types
+from numba.core.datamodel import models, registry
 
 from eventide.caches import cache_directories, made_ours
 from eventide.compilation.library import digest_of_sources
@@ -38,6 +40,10 @@ def compiled(function: Callable[..., object], *, inner: bool, version: str) -> A
     The way in from Python takes as long to compile as the kernel itself, for tuples of arrays are taken apart there.
     """
     closed: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if inner or LINKING else {}
+    if LINKING:
+        from eventide.compilation.front_end import KernelCompiler  # noqa: PLC0415 - only to build the library
+
+        closed["pipeline_class"] = KernelCompiler
     if _CACHED and not LINKING:
         place = numba.config.CACHE_DIR  # type: ignore[attr-defined]
         try:
@@ -49,3 +55,22 @@ def compiled(function: Callable[..., object], *, inner: bool, version: str) -> A
         finally:
             numba.config.CACHE_DIR = place  # type: ignore[attr-defined]
     return numba.njit(nogil=True, **closed)(function)
+
+
+class CalledKernel(types.Dispatcher):
+    """What a kernel is inside another one: called with a constant or a small whole number, it takes an i64.
+
+    To numba each is a type of its own, for which the kernel and all that it calls would be compiled again.
+    """
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        """Return the signature with which it is called."""
+        return super().get_call_type(context, tuple(map(_widened, args)), {name: _widened(one) for name, one in kws.items()})
+
+
+def _widened(type_: Any) -> Any:
+    plain: Any = types.unliteral(type_)  # type: ignore[no-untyped-call]
+    return types.int64 if plain in types.signed_domain else plain
+
+
+registry.register_default(CalledKernel)(models.OpaqueModel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -15,6 +16,7 @@ from numba import types
 from numba.core.registry import cpu_target
 
 from eventide.compilation import by_numba
+from eventide.compilation.front_end import linked_module, lower_only
 from eventide.compilation.library import PLACE, ROOMS
 from eventide.compilation.signatures import LETTERS, Array, Group, Scalar, read_table
 
@@ -38,32 +40,34 @@ _NUMBA = {
 
 
 def compile_share() -> None:
-    """Compile the signatures whose numbers the command line gives; prints each number when it is done."""
+    """Compile the signatures whose numbers the command line gives; prints each number when it is lowered, which takes longest."""
     target, numbers = sys.argv[1], [int(number) for number in sys.argv[2:]]
     by_numba.LINKING = True
+    # numba makes millions of objects that live until the end of the process: looking for garbage takes a seventh of the time.
+    gc.disable()
     classes = _tuple_classes()
     table = read_table()
-    whole = llvm.parse_assembly("")
-    entries: list[str] = []
-    forms: dict[int, Form] = {}
+    lower_only()
+    lowered: dict[int, Any] = {}
     for number in numbers:
         signature = table[number]
         kernel = getattr(import_module(f"eventide.{signature.module}"), signature.function)
         taken = tuple(_numba_type(argument, classes) for argument in signature.arguments)
         dispatcher = kernel.dispatcher()
         dispatcher.compile(taken)
-        made = dispatcher.overloads[taken]
-        # Private, as there is no other way to a module that numba has optimised: the build pins numba's version.
-        part = llvm.parse_bitcode(made.library._final_module.as_bitcode())  # noqa: SLF001
-        name = made.fndesc.llvm_func_name
-        kinds = [str(argument.type) for argument in part.get_function(name).arguments][2:]
-        forms[number] = _form(made.signature.return_type, len(kinds))
-        entries.append(_entry(number, name, kinds))
-        whole.link_in(part)
+        lowered[number] = dispatcher.overloads[taken]
         sys.stdout.write(f"{number}\n")
         sys.stdout.flush()
+    whole = linked_module(one.library for one in lowered.values())
+    entries: list[str] = []
+    forms: dict[int, Form] = {}
+    for number, one in lowered.items():
+        name = one.fndesc.llvm_func_name
+        kinds = [str(argument.type) for argument in whole.get_function(name).arguments][2:]
+        forms[number] = _form(one.signature.return_type, len(kinds))
+        entries.append(_entry(number, name, kinds))
     whole.link_in(llvm.parse_assembly(f'target triple = "{whole.triple}"\n' + "".join(entries)))
-    _keep_only(whole, {f"eventide_{number}" for number in numbers})
+    _optimise(whole, {f"eventide_{number}" for number in numbers})
     Path(f"{target}.o").write_bytes(_emitted(whole))
     Path(f"{target}.json").write_text(json.dumps(forms), encoding="utf-8")
 
@@ -130,15 +134,26 @@ def _entry(number: int, called: str, kinds: Sequence[str]) -> str:
     )
 
 
-def _keep_only(module: Any, names: set[str]) -> None:
-    """Make all but the entry points internal, and drop what none of them reaches."""
+def _optimise(module: Any, names: set[str]) -> None:
+    """Make all but the entry points internal, so that what none of them reaches is dropped, and optimise the rest as one."""
     for one in [*module.functions, *module.global_variables]:
         if not one.is_declaration and one.name not in names:
             one.linkage = "internal"
     module.verify()
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, llvm.create_pass_builder(_machine(module), llvm.create_pipeline_tuning_options()))
+    machine = _machine(module)
+    module.data_layout = str(machine.target_data)
+    # As numba does it: references are pruned before and after what is called is put into the caller.
+    for level in (0, 3):
+        options = llvm.create_pipeline_tuning_options(speed_level=level)
+        options.loop_vectorization = level > 0
+        builder = llvm.create_pass_builder(machine, options)
+        passes = builder.getModulePassManager()
+        if level == 0:
+            passes.add_loop_rotate_pass()
+            passes.add_instruction_combine_pass()
+            passes.add_jump_threading_pass()
+        passes.add_refprune_pass()
+        passes.run(module, builder)
 
 
 def _emitted(module: Any) -> bytes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import update_wrapper
+from functools import cache, update_wrapper
+from threading import Timer
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from eventide.compilation.library import linked
@@ -20,6 +21,10 @@ STRICT = os.environ.get("EVENTIDE_KERNELS") == "linked"
 """Whether a linked kernel refuses what the table does not name: for tests. Else numba compiles it for what it is given."""
 BY_NUMBA = os.environ.get("EVENTIDE_KERNELS") == "numba" or os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 """Whether numba compiles what the library holds: for development, and to check bounds."""
+NOTICE_SECONDS = 2.0
+NOTICE = "eventide: numba compiles the kernels, which takes a while, once. To have them before: eventide kernels build\n"
+NOTHING = """There are no compiled kernels for this machine, and there is no numba to compile them.
+Hint: Install numba where the workers run, or call et.ship(spark) from a machine of the same kind after eventide kernels build."""
 
 
 class Kernel:
@@ -37,6 +42,8 @@ class Kernel:
         """Run it."""
         if self._run is None:
             self._run = self._found()
+            if self._run is self._dispatcher:
+                return self._compiled_first(arguments)
         try:
             return self._run(*arguments)
         except TypeError as error:
@@ -45,6 +52,16 @@ class Kernel:
             sys.stderr.write(f"eventide: {error}; numba compiles this kernel.\n")
             self._run = self.dispatcher()
             return self._run(*arguments)
+
+    def _compiled_first(self, arguments: tuple[object, ...]) -> object:
+        # What numba finds in its cache takes no time, and there is no need to speak of it.
+        notice = Timer(NOTICE_SECONDS, _say_once)
+        notice.daemon = True
+        notice.start()
+        try:
+            return self._dispatcher(*arguments)
+        finally:
+            notice.cancel()
 
     def _found(self) -> Callable[..., object]:
         if self._inner:
@@ -59,15 +76,26 @@ class Kernel:
     def dispatcher(self) -> Any:
         """Return numba's dispatcher of it."""
         if self._dispatcher is None:
-            from eventide.compilation.by_numba import compiled  # noqa: PLC0415 - numba is slow to import, and rarely needed
+            try:
+                from eventide.compilation.by_numba import compiled  # noqa: PLC0415 - numba is slow to import, and rarely needed
+            except ModuleNotFoundError as error:
+                raise RuntimeError(f"[WORKERS_WITHOUT_KERNELS] {NOTHING}") from error
 
             self._dispatcher = compiled(self._function, inner=self._inner, version=self._version)
         return self._dispatcher
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba takes it for inside another kernel: its dispatcher."""
-        return self.dispatcher()._numba_type_
+        """What numba takes it for inside another kernel."""
+        from eventide.compilation.by_numba import CalledKernel  # noqa: PLC0415 - numba is slow to import, and rarely needed
+
+        return CalledKernel(self.dispatcher())
+
+
+@cache
+def _say_once() -> None:
+    if os.environ.get("EVENTIDE_WAITS") != "no":
+        sys.stderr.write(NOTICE)
 
 
 def kernel(function: Function, version: str = "") -> Function:

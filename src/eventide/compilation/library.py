@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
-import sysconfig
 from functools import cache
-from importlib.machinery import ExtensionFileLoader
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,28 +17,35 @@ PLACE = Path(__file__).parent
 ROOMS = ("index", "match")
 """Where kernels are."""
 NAME = "_linked"
+IN_ZIP = hasattr(globals()["__loader__"], "archive")
+"""Whether the package lies in a zip file. The build of a wheel loads this module alone, so it imports nothing of ours else."""
 _MARKS = (b"@kernel", b"@inner_kernel")
+_COMPILING = ("copying.py", "by_numba.py", "front_end.py", "compiling.py", "linking.py")
+_LINKING = (*_COMPILING, "signatures.txt", "signatures.py", "glue.h", "glue.c")
 
 
 @cache
 def digest_of_sources() -> str:
     """Return what tells the kernels of these sources from those of others."""
-    digest = hashlib.sha256()
-    for path in kernel_files():
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    if IN_ZIP:
+        from eventide.compilation.packed import digest  # noqa: PLC0415 - see IN_ZIP
+
+        return digest()
+    found = hashlib.sha256()
+    for text in kernel_sources():
+        found.update(text)
+    return found.hexdigest()[:16]
 
 
-def kernel_files() -> list[Path]:
-    """Return the files that hold kernels, and those that say how they are linked."""
-    found = [path for room in ROOMS for path in sorted((PLACE.parent / room).rglob("*.py"))]
-    own = ("copying.py", "signatures.txt", "signatures.py", "compiling.py", "linking.py", "glue.h", "glue.c")
-    return [path for path in found if any(mark in path.read_bytes() for mark in _MARKS)] + [PLACE / name for name in own]
+def kernel_sources() -> list[bytes]:
+    """Return the files that hold kernels, and those that say how they are linked; each is read once."""
+    modules = [path.read_bytes() for room in ROOMS for path in sorted((PLACE.parent / room).rglob("*.py"))]
+    return [text for text in modules if any(mark in text for mark in _MARKS)] + [(PLACE / name).read_bytes() for name in _LINKING]
 
 
 def library_path() -> Path:
     """Return where the library of these sources lies, for this Python on this kind of machine."""
-    return PLACE / f"{NAME}_{digest_of_sources()}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    return PLACE / f"{NAME}_{digest_of_sources()}{EXTENSION_SUFFIXES[0]}"
 
 
 def clean(but: Path | None = None) -> list[Path]:
@@ -53,6 +59,10 @@ def clean(but: Path | None = None) -> list[Path]:
 @cache
 def _library() -> Any:
     path = library_path()
+    if IN_ZIP:
+        from eventide.compilation.packed import taken_out  # noqa: PLC0415 - see IN_ZIP
+
+        path = taken_out(path.name)
     if not path.exists():
         return None
     try:

@@ -15,8 +15,11 @@ import sys
 import sysconfig
 import tempfile
 from collections import defaultdict
+from importlib import import_module
+from inspect import unwrap
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
+from types import FunctionType
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -25,7 +28,7 @@ from eventide.compilation.library import PLACE, clean, library_path
 from eventide.compilation.signatures import ITEM_LETTERS, LETTERS, Array, Group, Scalar, read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from eventide.compilation.signatures import Argument, Signature
 
@@ -62,22 +65,42 @@ def build(processes: int, tell: Callable[[], None]) -> Path:
 
 
 def _shares(signatures: Sequence[Signature], processes: int) -> list[list[int]]:
-    """Return which process compiles which signatures: those of a module go together, for they call the same inner kernels."""
-    modules: dict[str, list[int]] = defaultdict(list)
-    for number, signature in enumerate(signatures):
-        modules[signature.module].append(number)
-    weights = {module: sum(_leaves(signatures[number].arguments) for number in own) for module, own in modules.items()}
+    """Return which process compiles which signatures: the largest first, each where least is added to what is there already.
+
+    A process compiles what several of its kernels call only once.
+    """
+    called = [_functions_below(_function_of(signature)) for signature in signatures]
     shares: list[list[int]] = [[] for _ in range(processes)]
-    loads = [0] * processes
-    for module in sorted(modules, key=lambda module: -weights[module]):
-        lightest = loads.index(min(loads))
-        shares[lightest] += modules[module]
-        loads[lightest] += weights[module]
+    held: list[set[FunctionType]] = [set() for _ in range(processes)]
+    for number in sorted(range(len(signatures)), key=lambda number: -_size(called[number])):
+        lightest = min(range(processes), key=lambda place: _size(held[place] | called[number]))
+        shares[lightest].append(number)
+        held[lightest] |= called[number]
     return [share for share in shares if share]
 
 
-def _leaves(arguments: Sequence[Argument]) -> int:
-    return sum(_leaves(one.items) if isinstance(one, Group) else 1 for one in arguments)
+def _function_of(signature: Signature) -> FunctionType:
+    found: FunctionType = unwrap(getattr(import_module(f"eventide.{signature.module}"), signature.function))
+    return found
+
+
+def _functions_below(function: FunctionType) -> set[FunctionType]:
+    """Return a kernel and all kernels that it calls."""
+    found = {function}
+    waiting = [function]
+    while waiting:
+        one = waiting.pop()
+        named = [one.__globals__.get(name) for name in one.__code__.co_names]
+        for called in [unwrap(value) for value in named if callable(value)]:
+            if isinstance(called, FunctionType) and called.__module__.startswith("eventide.") and called not in found:
+                found.add(called)
+                waiting.append(called)
+    return found
+
+
+def _size(functions: Iterable[FunctionType]) -> int:
+    """Return what it takes to compile functions, in bytes of Python's code: near enough to share them out."""
+    return sum(len(function.__code__.co_code) for function in functions)
 
 
 def _compiled(shares: list[list[int]], place: Path, tell: Callable[[], None]) -> dict[int, Form]:
@@ -116,7 +139,7 @@ def _compiled(shares: list[list[int]], place: Path, tell: Callable[[], None]) ->
 
 
 def _compiler() -> list[str]:
-    """Return the command of the C compiler; asked for first, for compiling the kernels takes minutes."""
+    """Return the command of the C compiler; asked for first, for compiling the kernels takes a while."""
     command = shlex.split(os.environ.get("CC", "cc"))
     if not command or shutil.which(command[0]) is None:
         raise BuildError(f"there is no C compiler {' '.join(command)}.")

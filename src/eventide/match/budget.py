@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eventide.records import record
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -46,7 +48,7 @@ class Spent(Exception):  # noqa: N818 - the runtime turns it into an error that 
         self.amount = amount
 
 
-@dataclass(frozen=True)
+@record
 class Budget:
     """What a run may spend: steps of one kernel call, and of all calls and matches together unless they are None."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from eventide.match.budget import Budget
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ class Keep(IntEnum):
     MAX = 4
 
 
-@dataclass(frozen=True)
+@record
 class EventBatch:
     """A stretch of the ordered stream as columns; events of one key are in order, keys may interleave.
 
@@ -82,7 +83,7 @@ class LabelledQuery(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@record
 class MatcherSettings:
     """How a matcher is to work.
 
@@ -110,7 +111,7 @@ class Running(Protocol[Batch_contra, Found_co]):
     """An algorithm at work, which turns batches of one kind into what is found in them.
 
     Batches are events in order (`EventBatch`), events as they arrive (`ArrivalBatch`) or rows of partitions (`RowPartitions`).
-    Rows are numbered anew in each call of `advance`: first the rows that `keep` returned, in that order, then the batch.
+    Rows are numbered by `keep`: first those that it returned, in that order, then those of the batches behind it as they come.
     """
 
     @property

@@ -133,8 +133,9 @@ class SymbolTable:
         if self._lookup is not None:
             found = self._lookup[masks]
             if masks.size and found.min() < 0:
-                for mask in np.unique(masks[found < 0]):
-                    self._lookup[mask] = self._add(int(mask))
+                # Not np.unique, which imports numpy.ma.
+                for mask in np.flatnonzero(np.bincount(masks[found < 0])).tolist():
+                    self._lookup[mask] = self._add(mask)
                 self._settle()
                 found = self._lookup[masks]
             return found

@@ -124,7 +124,7 @@ class DisorderMatcher:
                 raise AssertionError(status)
 
     def advance_time(self, low: int) -> Iterator[MatchBatch]:
-        """Learn that no event below a watermark comes any more: give held matches out, purge what nothing can reach."""
+        """Learn that no event below a watermark comes any more: give held matches out; `keep` purges what nothing can reach."""
         counters = self._counters
         if low <= counters[WATERMARK]:
             return
@@ -132,8 +132,6 @@ class DisorderMatcher:
         if counters[HELD_LIVE] and counters[EARLIEST] < low:
             counters[EARLIEST] = HIGHEST
             yield from self._release(low, everything=False)
-        bound = max(low - self._settings.window, LOWEST)
-        purge_all(self._query, self._pool, self._stacks, self._counters, bound)
 
     def shed(self, before: int) -> None:
         """Forget the events before a time; matches that wait for certainty stay."""
@@ -146,6 +144,8 @@ class DisorderMatcher:
 
     def keep(self) -> npt.NDArray[np.int64]:
         """Return the rows that later matches may still name, ascending; all other rows are forgotten."""
+        # It goes over all keys, so it is not done with every watermark.
+        self.shed(max(int(self._counters[WATERMARK]) - self._settings.window, LOWEST))
         named = self._pool.row[: int(self._counters[TOP])]
         live = named >= 0
         held = self._held_rows()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from eventide.match.budget import Budget
+from eventide.records import record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from eventide.match.protocol import LabelledQuery
 
 
-@dataclass(frozen=True)
+@record
 class ArrivalBatch:
     """Events as columns in the order of their arrival; (clock, tie, sequence) is their order in time.
 
@@ -34,7 +35,7 @@ class ArrivalBatch:
         return int(self.mask.shape[0])
 
 
-@dataclass(frozen=True)
+@record
 class ForbiddenEvent:
     """A NOT: the bit of the event, the step that it stands before, and its number among the absences with conditions.
 
@@ -46,7 +47,7 @@ class ForbiddenEvent:
     number: int = -1
 
 
-@dataclass(frozen=True)
+@record
 class DisorderSettings:
     """A sequence of single events in a time window.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, SWAPPED
+from eventide.records import record
 
 UNBOUNDED = 1 << 30
 
@@ -35,7 +35,7 @@ class Compare(IntEnum):
 MIRRORED = {compare: Compare(SWAPPED[compare]) for compare in Compare}
 
 
-@dataclass(frozen=True)
+@record
 class Value:
     """A value column as it is compared."""
 
@@ -45,7 +45,7 @@ class Value:
     """Whole numbers that are compared as doubles."""
 
 
-@dataclass(frozen=True)
+@record
 class Side:
     """One side of a relation: which events of which step, and what is compared of them."""
 
@@ -54,7 +54,7 @@ class Side:
     value: Value
 
 
-@dataclass(frozen=True)
+@record
 class Relation:
     """A condition between the events of two steps that bit rows decide; the earlier step stands first."""
 
@@ -63,7 +63,7 @@ class Relation:
     later: Side
 
 
-@dataclass(frozen=True)
+@record
 class ChainRelation:
     """A condition inside a loop: between consecutive events, or between the first one and every other."""
 
@@ -74,7 +74,7 @@ class ChainRelation:
     from_first: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Residual:
     """A condition that its program judges: which steps it reads, and whether its instances can be judged one event at a time."""
 
@@ -83,7 +83,7 @@ class Residual:
     by_event: bool
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """One event, or a loop of events, of one bit. The label of the first event may differ: it knows which NOTs lie before it."""
 
@@ -100,7 +100,7 @@ class Step:
         return self.maximum != 1
 
 
-@dataclass(frozen=True)
+@record
 class RecomputeShape:
     """A sequence of steps with its relations."""
 

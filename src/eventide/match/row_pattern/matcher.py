@@ -7,7 +7,7 @@ remembered by what later conditions can read of them, so equal states are tried 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ from eventide.match.row_pattern.kernel import (
     remember_all,
 )
 from eventide.match.row_pattern.marking import mark_rows
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -92,7 +93,7 @@ class RowPartitions(NamedTuple):
     borders: Borders | None = None
 
 
-@dataclass(frozen=True)
+@record
 class RowPatternMatcher(NothingHeld):
     """Finds the preferred matches of one query; what is not decided yet is given to it again."""
 

@@ -84,6 +84,21 @@ def accepted(tables, symbol, row):
 
 
 @inner_kernel
+def clear_row(row):
+    """Set all of a row to 0; a loop, because numba takes far longer to compile slices."""
+    for index in range(row.shape[0]):
+        row[index] = 0
+
+
+@inner_kernel
+def clear_rows(rows):
+    """Set all of a matrix to 0."""
+    for row in range(rows.shape[0]):
+        for column in range(rows.shape[1]):
+            rows[row, column] = 0
+
+
+@inner_kernel
 def flip(tables, symbols, front_begin, back_end, fronts, states, modulus, zero):
     """Turn the events front_begin..back_end into the front stack: `fronts[i]` holds all starts from i on, carried to the end."""
     suffix = np.zeros((states, states), zero.dtype)
@@ -94,7 +109,7 @@ def flip(tables, symbols, front_begin, back_end, fronts, states, modulus, zero):
     unit = np.zeros(states, zero.dtype)
     carried = np.zeros(states, zero.dtype)
     for index in range(back_end - 1, front_begin - 1, -1):
-        start[:] = 0
+        clear_row(start)
         add_starts(tables, symbols[index], start)
         for state in range(states):
             if start[state] != 0:
@@ -103,10 +118,10 @@ def flip(tables, symbols, front_begin, back_end, fronts, states, modulus, zero):
         if modulus > 0:
             for state in range(states):
                 carried[state] %= modulus
-        fronts[index, :] = carried
-        product[:] = 0
+        copy_start(fronts[index], carried, states)
+        clear_rows(product)
         for state in range(1, states):
-            unit[:] = 0
+            clear_row(unit)
             unit[state] = 1
             step_row(tables, symbols[index], unit, start, 0)
             for middle in range(states):
@@ -117,7 +132,8 @@ def flip(tables, symbols, front_begin, back_end, fronts, states, modulus, zero):
             for state in range(states):
                 for target in range(states):
                     product[state, target] %= modulus
-        suffix[:] = product
+        for state in range(states):
+            copy_start(suffix[state], product[state], states)
 
 
 @inner_kernel
@@ -154,10 +170,10 @@ def count_key(tables, symbols, clocks, lows, states, modulus, zero):
             if front_begin >= front_end:
                 flip(tables, symbols, front_begin, index, fronts, states, modulus, zero)
                 front_end = index
-                product[:] = 0
+                clear_rows(product)
                 for state in range(states):
                     product[state, state] = 1
-                back[:] = 0
+                clear_row(back)
             front_begin += 1
         copy_start(row, back, states)
         if front_begin < front_end:
@@ -175,7 +191,7 @@ def count_key(tables, symbols, clocks, lows, states, modulus, zero):
         if front_begin < front_end:
             for state in range(1, states):
                 step_row(tables, symbols[index], product[state], other, modulus)
-                product[state, :] = other
+                copy_start(product[state], other, states)
         step_row(tables, symbols[index], back, other, modulus)
         copy_start(back, other, states)
         add_starts(tables, symbols[index], back)

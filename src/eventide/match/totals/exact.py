@@ -14,6 +14,7 @@ from eventide.match.totals.counting import PRIME_BITS, SAFE_BITS, primes
 from eventide.match.totals.semiring import LEAST, NO_VALUE, NOTHING, ROUGH, SUM, Weights
 from eventide.match.totals.sliding import NO_WINDOW, sum_keys
 from eventide.match.transitions import SymbolTable
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.match.transitions import TransitionSource
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@record
 class EventColumns:
     """The events of whole keys; those of key k are offsets[k] to offsets[k + 1]. `group` is that of matches which end there."""
 
@@ -36,7 +37,7 @@ class EventColumns:
     valid: npt.NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
+@record
 class Number:
     """A column of numbers, exactly: `mantissa * 2**shift` of each event, to be scaled by the caller. What adds nothing is 0."""
 
@@ -59,7 +60,7 @@ class Number:
         return self.mantissa % modulus * powers[self.shift] % modulus
 
 
-@dataclass(frozen=True)
+@record
 class Totals:
     """The totals of each group: matches, the sum columns, and the least values (NO_VALUE where there is none)."""
 

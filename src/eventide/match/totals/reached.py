@@ -6,7 +6,6 @@ small and say the same: totals of new ends go over the window once more, for the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from eventide.match.held_events import EventHolder, HeldEvents
 from eventide.match.state_bytes import pack_arrays, unpack_arrays
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STATE_VERSION = 1
 
 
-@dataclass(frozen=True)
+@record
 class ReachableBatch:
     """The keys that have new events, each with all events that its new ones can reach, in order.
 
