@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING
+
+from eventide.errors import errors
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-@dataclass(frozen=True)
+@record
 class Balance:
     """The matches of each task.
 
@@ -36,9 +38,12 @@ class Balance:
 
 def balance(matches: DataFrame) -> Balance:
     """Run a result of `Query.match` on Spark and return how many matches each of its tasks finds."""
+    from eventide.executors.workers import through_workers  # noqa: PLC0415 - PySpark is optional
+
     # Only the number of rows is asked for; a literal leaves all columns out.
-    counted = matches.selectExpr("1 AS one").mapInArrow(_count, "matches BIGINT")
-    return Balance(tuple(int(row[0]) for row in counted.collect()))
+    counted = through_workers(matches.selectExpr("1 AS one"), _count, "matches BIGINT")
+    with errors():
+        return Balance(tuple(int(row[0]) for row in counted.collect()))
 
 
 def _count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

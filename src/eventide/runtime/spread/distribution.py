@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
 from eventide.match.spread.assignment import LEAST_LOADED, ROUND_ROBIN, STRATEGIES, TWO_CHOICES
 from eventide.pattern import Consumption
 from eventide.plan.matchers.slices import why_not_maximal, why_not_sliced
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.plan.plan import Plan
@@ -30,7 +30,7 @@ REFINED = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Distribution:
     """How the events of a plan are spread over tasks, and why.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from eventide.records import record
 from eventide.runtime.collect.counts import CountRows
 from eventide.runtime.collect.group_values import as_double
 from eventide.runtime.stage.parts import Detail, TableCollector
@@ -28,7 +29,7 @@ OUTGROWS = 4
 COLUMNS = ("events", "matches", "largest", "bytes")
 
 
-@dataclass(frozen=True)
+@record
 class Estimate:
     """The events and an upper bound of the matches, of all keys together and of the largest."""
 

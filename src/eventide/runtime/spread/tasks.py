@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from eventide.errors import warn
+from eventide.errors import errors, warn
+from eventide.executors.workers import through_workers
 from eventide.plan.matchers.registry import enumerated_plan
 from eventide.plan.matchers.slices import why_not_sliced
 from eventide.plan.plan import Plan
@@ -22,6 +23,7 @@ from eventide.runtime.spread.packing import MOST_BYTES
 from eventide.runtime.spread.refining import SENT, WORKER, finding, judging
 from eventide.runtime.spread.slices import PACKED, SLICE, by_slice, packing, slicing
 from eventide.runtime.stage.limits import StageLimits
+from eventide.runtime.waiting import waiting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -80,18 +82,18 @@ class TaskWork:
 def _sliced(prepared: DataFrame, stage: TableStage, distribution: Distribution, schema: st.StructType) -> DataFrame:
     """Return the matches of events that one partition holds in order, each task enumerating a slice."""
     number = distribution.slices
-    packed = prepared.mapInArrow(packing(stage, number, adaptive=distribution.adaptive), from_arrow_schema(PACKED))
+    packed = through_workers(prepared, packing(stage, number, adaptive=distribution.adaptive), from_arrow_schema(PACKED))
     tasks = prepared.sparkSession.range(0, number, 1, number).select(sf.col("id").cast("int").alias(SLICE))
-    return tasks.crossJoin(sf.broadcast(packed)).mapInArrow(slicing(stage), schema)
+    return through_workers(tasks.crossJoin(sf.broadcast(packed)), slicing(stage), schema)
 
 
 def _refined(prepared: DataFrame, stage: TableStage, distribution: Distribution, schema: st.StructType) -> DataFrame:
     """Return the matches of events that one partition holds in order, judged by several tasks."""
     assert distribution.strategy is not None and isinstance(stage.plan, Plan)
     run = finding(stage.plan, stage.layout, distribution.strategy, distribution.slices)
-    sent = prepared.mapInArrow(run, from_arrow_schema(SENT))
+    sent = through_workers(prepared, run, from_arrow_schema(SENT))
     spread = sent.repartitionById(distribution.slices, WORKER).sortWithinPartitions(WORKER, "number")
-    return spread.mapInArrow(judging(stage.plan, stage.layout, stage.limits.max_matches), schema)
+    return through_workers(spread, judging(stage.plan, stage.layout, stage.limits.max_matches), schema)
 
 
 def distribution_of(source: EventInput, plan: Plan, options: RunOptions) -> Distribution:
@@ -115,7 +117,9 @@ def _estimate(source: EventInput, plan: Plan, distribution: Distribution) -> Est
     layout = layout_for(plan, distribution)
     prepared = prepared_for_tasks(source, plan, layout, distribution)
     stage = stage_for(plan, layout, source.engine.schema(prepared), collector=EstimateRow)
-    return Estimate.total(Estimate(*row) for row in source.engine.through(prepared, stage.run, stage.schema).collect())
+    counted = source.engine.through(prepared, stage.run, stage.schema)
+    with errors(), waiting("Eventide counts the matches on Spark, to see how to share them"):
+        return Estimate.total(Estimate(*row) for row in counted.collect())
 
 
 def layout_for(plan: Plan, distribution: Distribution) -> Layout:

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import fields
-from functools import cached_property
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types as st
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from eventide.executors.workers import opening
 from eventide.runtime.streams.bucket import Bucket, Counters
 from eventide.runtime.streams.shuffle import gathered
 from eventide.runtime.streams.state_bytes import table_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pandas as pd
-    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues, ValueState
 
     from eventide.runtime.streams.bucket import BucketOutput
     from eventide.runtime.streams.job import StreamJob
+
+    Advance = Callable[[ValueState, int, Iterator[pd.DataFrame]], Iterator[pd.DataFrame]]
 
 QUERY, BODY, COUNTED = "query", "body", "counted"
 BYTES_AT_ONCE = 1 << 26
 """A micro-batch may put out far more than came in, and a column of Arrow ends at 2 GiB."""
 COUNTERS = tuple(field.name for field in fields(Counters))
-STATE_SCHEMA = st.StructType([st.StructField("state", st.BinaryType())])
 EMITTED_SCHEMA = st.StructType(
     [
         st.StructField(QUERY, st.StringType()),
@@ -38,42 +39,47 @@ EMITTED_SCHEMA = st.StructType(
 )
 
 
-class BucketProcessor(StatefulProcessor):
-    """One call for each bucket and micro-batch."""
+def bucket_processor(job: StreamJob) -> StatefulProcessor:
+    """Return the processor of a run: one call for each bucket and micro-batch.
 
-    def __init__(self, job: StreamJob) -> None:
-        # Every query that starts asks a fresh process for the names of the state; that one need not load plans and compilers.
-        self._packed_job = pickle.dumps(job)
+    Every query that starts asks a fresh process on the driver for the names of the state. Spark gives it none of the files that
+    were sent to workers, so the class is pickled with its code, and only what takes rows needs this package.
+    """
+    opened = opening(partial(advance, job))
 
-    @cached_property
-    def _job(self) -> StreamJob:
-        job: StreamJob = pickle.loads(self._packed_job)  # noqa: S301 - our own
-        return job
+    class BucketProcessor(StatefulProcessor):
+        def init(self, handle: StatefulProcessorHandle) -> None:
+            self._state = handle.getValueState("bucket", "state binary")
+            self._advance: Advance | None = None
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        """Name the state."""
-        self._state = handle.getValueState("bucket", STATE_SCHEMA)
+        def handleInputRows(  # noqa: N802 - Spark's name
+            self,
+            key: Any,
+            rows: Iterator[pd.DataFrame],
+            timerValues: TimerValues,  # noqa: ARG002, N803 - Spark's name; time is ours inside the bucket
+        ) -> Iterator[pd.DataFrame]:
+            if self._advance is None:
+                self._advance = opened()
+            yield from self._advance(self._state, int(key[0]), rows)
 
-    def handleInputRows(  # noqa: N802 - Spark's name
-        self,
-        key: Any,
-        rows: Iterator[pd.DataFrame],
-        timerValues: TimerValues,  # noqa: ARG002, N803 - Spark's name; time is ours inside the bucket
-    ) -> Iterator[pd.DataFrame]:
-        """Take the packed rows of a bucket; yields one row for each table that leaves it, and one of counters."""
-        bucket = Bucket(self._job, int(key[0]))
-        before = self._state.get()
-        if before is not None:
-            bucket.load(bytes(before[0]))
-        table, clocks, counted = gathered(body for frame in rows for body in frame[BODY])
-        emitted = bucket.take(table, clocks)
-        counters = emitted.counters
-        counters.events, counters.untimed = counted["events"], counted["untimed"]
-        self._state.update((bucket.dump(counters),))
-        yield from emitted_frames(emitted)
+        def close(self) -> None:
+            """Nothing is left open."""
 
-    def close(self) -> None:
-        """Nothing is left open."""
+    return BucketProcessor()
+
+
+def advance(job: StreamJob, state: ValueState, number: int, rows: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """Take the packed rows of a bucket; yields one row for each table that leaves it, and one of counters."""
+    bucket = Bucket(job, number)
+    before = state.get()
+    if before is not None:
+        bucket.load(bytes(before[0]))
+    table, clocks, counted = gathered(body for frame in rows for body in frame[BODY])
+    emitted = bucket.take(table, clocks)
+    counters = emitted.counters
+    counters.events, counters.untimed = counted["events"], counted["untimed"]
+    state.update((bucket.dump(counters),))
+    yield from emitted_frames(emitted)
 
 
 def emitted_frames(emitted: BucketOutput, most_bytes: int = BYTES_AT_ONCE) -> Iterator[pd.DataFrame]:
