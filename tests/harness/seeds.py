@@ -15,3 +15,9 @@ def seeds(number: int, quick: int) -> list:
     if FAST:
         return [0]
     return [seed if seed < quick else pytest.param(seed, marks=pytest.mark.ci) for seed in range(number)]
+
+
+def at_once(values, quick) -> list:
+    """Return values, or tuples of them, for a test; those that are not among the quick ones are left to CI."""
+    parts = [(value, value if isinstance(value, tuple) else (value,)) for value in values]
+    return [pytest.param(*part, marks=() if value in quick else pytest.mark.ci) for value, part in parts]

@@ -93,6 +93,43 @@ def _streamed(output: str) -> Way:
 STREAMED = tuple(map(_streamed, CORRECTNESS))
 
 
+def run_opened(case: SequenceCase, rng: Random) -> pa.Table:
+    """Push all events to an open stream, which is now and then dumped and resumed, and finish it."""
+    query = et.query(case.trial.query)
+    output = rng.choice(CORRECTNESS)
+    lateness = f"{case.lateness} seconds" if case.trial.timestamps else case.lateness
+    buckets = rng.choice((None, None, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EventideWarning)
+        live = query.open(lateness=lateness, output=output, buckets=buckets, **case.events([]))
+        found = []
+        for piece in micro_batches(case):
+            found.append(live.push(**case.tables(piece)))
+            if rng.random() < 0.3:
+                state = live.dump()
+                live = et.resume(state, query)
+                assert live.dump() == state, "a stream that was resumed is another one"
+    found.append(live.finish())
+    assert not live.progress.late, "events are late"
+    whole = pa.concat_tables(found)
+    return standing(whole) if output == "early" else whole
+
+
+def standing(changes: pa.Table) -> pa.Table:
+    """Return what is left of early results: each must have been shown once more than taken back, or as often."""
+    shown: dict[str, int] = {}
+    for row, (change, identity) in enumerate(zip(changes["change"].to_pylist(), changes["match_id"].to_pylist(), strict=True)):
+        if change == "+":
+            assert identity not in shown, "shown twice"
+            shown[identity] = row
+        else:
+            assert shown.pop(identity, None) is not None, "taken back without being shown"
+    return changes.take(pa.array(sorted(shown.values()), pa.int64())).drop_columns(["change", "match_id"])
+
+
+OPENED = Way("opened", run_opened, refusals=REFUSALS)
+
+
 # Row patterns --------------------------------------------------------------------------------------------------------
 
 MOST_ROW_PIECES = 40
@@ -177,3 +214,38 @@ def _look(case: RowPatternCase, stream: Stream, shown: dict[tuple[int, int], tup
     assert wrong is None, f"after {stream.taken} rows {wrong}"
     for name, values in zip(identities(everything), found, strict=True):
         assert repr(shown.setdefault(name, values)) == repr(values), "two results with one identity"
+
+
+def run_opened_rows(case: RowPatternCase, rng: Random) -> Rows:
+    """Push all rows to an open stream, which is now and then dumped and resumed, and finish it."""
+    plan = plan_of(case.sql, case.table([]))
+    try:
+        check_streamable(plan)
+    except BindError as refusal:
+        raise Unable from refusal
+    stream = stream_of(plan, case.table(case.rows))
+    if stream.prepared.column(CLOCK_COLUMN).null_count:
+        # A stream leaves rows without a time out and counts them.
+        raise Unable
+    late = int((np.maximum.accumulate(stream.clock) - stream.clock).max(initial=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EventideWarning)
+        live = et.statement(case.sql).open(case.table([]).schema, lateness=f"{max(case.lateness, late)} microseconds")
+        found = []
+        least = len(case.rows) // MOST_ROW_PIECES
+        for piece in pieces(case.rows, tuple(size and max(size, least) for size in case.cuts)):
+            found.append(live.push(case.table(piece)))
+            if rng.random() < 0.3:
+                live = et.resume(live.dump())
+    found.append(live.finish())
+    assert not live.progress.late, "rows are late"
+    return list(zip(*(column.to_pylist() for column in pa.concat_tables(found).columns), strict=True))
+
+
+OPENED_ROWS = Way(
+    "opened",
+    run_opened_rows,
+    0.3,
+    refusals=frozenset({"STATEMENT_ON_STREAM"}),
+    judge=lambda case, rows: case.expected.rows_differ(rows, ordered=False),
+)

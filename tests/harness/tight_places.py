@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 from unittest import mock
 
 import pyarrow as pa
 
+from eventide.records import record
 from eventide.runtime.stage.gathering import Cuts
 
 
@@ -28,7 +28,7 @@ def pieces(items: Any, cuts: tuple[int, ...]) -> Iterator[Any]:
         begin += size
 
 
-@dataclass(frozen=True)
+@record
 class SmallPieces(Cuts):
     """Cuts prepared events into small pieces."""
 

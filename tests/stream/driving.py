@@ -1,22 +1,26 @@
-"""Running a query over micro-batches without Spark: Prepare and Finish by DuckDB, the spreading and the buckets of a real run."""
+"""Micro-batches as Spark runs them, without Spark: events are packed, every bucket loads its state and dumps it again.
+
+Prepare is that of an open stream. Tests that ask only for results push to an open stream itself (`live/`).
+"""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 import eventide as et
 from eventide import pipeline
+from eventide.api import pushed_events
 from eventide.errors import EventideWarning
-from eventide.runtime.inputs import EventInput
 from eventide.runtime.options import RunOptions
-from eventide.runtime.relational.adapter import SortKey
 from eventide.runtime.relational.duckdb import DuckAdapter
 from eventide.runtime.streams.bucket import Bucket, BucketOutput
 from eventide.runtime.streams.bucket_query import RESULT_COLUMNS
+from eventide.runtime.streams.live.flow import Flow
 from eventide.runtime.streams.output import CHANGE
 from eventide.runtime.streams.planning.jobs import StreamOptions
 from eventide.runtime.streams.planning.sequences import sequence_work
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eventide.plan.plan import Plan
+    from eventide.runtime.relational.standing import StandingQuery
     from eventide.runtime.streams.planning.work import StreamWork
 
 ENGINE = DuckAdapter()
@@ -49,10 +54,11 @@ class Run:
 
     def __post_init__(self) -> None:
         self.plans: dict[str, Plan] = {}
+        pushed = {name: pushed_events(name, events) for name, events in self.events.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
             for name, query in self.queries.items():
-                self.source = query.input_of(None, self.events)
+                self.source = query.input_of(None, pushed)
                 self.plans[name] = pipeline.plan(query.model, self.source, RunOptions(matcher=self.force))
         self.work = self.planned()
         self.job = self.work.job
@@ -61,12 +67,15 @@ class Run:
         """Return what the run does."""
         return sequence_work(self.plans, ENGINE.dialect, self.options, registry=self.registry)
 
+    @cached_property
+    def _prepare(self) -> StandingQuery:
+        # Warnings are of planning, which is over.
+        quiet = replace(self.work, warnings=())
+        return ENGINE.standing(Flow(ENGINE, self.source.events, quiet).prepare())
+
     def prepared(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Prepare a micro-batch as the relational engine does."""
-        schemas = {name: self.events[name].schema for name in tables}
-        relations = {name: ENGINE.read(table) for name, table in tables.items()}
-        numbered = ENGINE.number(EventInput(ENGINE, schemas, relations, streaming=True).events, "__et_row")
-        return ENGINE.result(ENGINE.arrange(numbered, self.work.columns, (), [SortKey("__et_row")]))
+        return self._prepare.run(tables)
 
     def feed(self, tables: Mapping[str, pa.Table]) -> list[BucketOutput]:
         """Take one micro-batch and return what each bucket puts out."""
@@ -119,8 +128,7 @@ class Run:
         if kept and kept[0].num_rows:
             found = pa.concat_tables(kept).drop_columns(list(RESULT_COLUMNS))
         else:
-            prepared = self.prepared({stream: events.relation.table.slice(0, 0) for stream, events in self.events.items()})
-            found = query.leaving(prepared.schema).empty_table()
+            found = query.leaving(self._prepare.schema).empty_table()
         shown = query.shown(found.schema, ENGINE.dialect)
         return ENGINE.result(ENGINE.select(ENGINE.read(found), shown, query.kept(ENGINE.dialect)))
 

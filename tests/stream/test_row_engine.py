@@ -16,7 +16,7 @@ from harness.checking import run_batch as compared
 from harness.kinds.row_patterns.kind import RowPatterns
 from harness.kinds.row_patterns.queries import make_stream_trial
 from harness.seeds import seeds
-from harness.stream_ways import streamable, streamed_rows
+from harness.stream_ways import OPENED_ROWS, streamable, streamed_rows
 from stream_rows.letters import Story, query_of, rows_of
 from stream_rows.promptness import check_promptness
 from stream_rows.running import identities, plan_of
@@ -36,7 +36,7 @@ CLAUSES = RowPatterns(make_stream_trial, tables=25, late=True, accepts=streamabl
 def run_batch(seed):
     """Compare random clauses with the oracle; returns whether they found enough, early enough, to say something."""
     notes = Counter()
-    found = compared(CLAUSES, seed, (streamed_rows(notes),), cases=CASES_OF_A_BATCH).found
+    found = compared(CLAUSES, seed, (streamed_rows(notes), OPENED_ROWS), cases=CASES_OF_A_BATCH).found
     return found > FEWEST_ROWS and notes["early"] > 0.3 * found and notes["looks"]
 
 

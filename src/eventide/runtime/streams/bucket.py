@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from eventide.errors import DataError, LimitError
 from eventide.runtime.streams.bucket_query import ID, NEVER
-from eventide.runtime.streams.job import DROP_OLDEST, ERROR
-from eventide.runtime.streams.output import make_output
+from eventide.runtime.streams.job import DROP_OLDEST, ERROR, RUNTIMES, SPARK
+from eventide.runtime.streams.output import EARLY, make_output
 from eventide.runtime.streams.state_bytes import NotAState, pack, unpack
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ COUNTED = "__et_counted"
 ARRIVAL = "__et_arrival"
 SHED_SHARE = 0.25
 NUMBER_BITS = 44
+END_OF_TIME = int(np.iinfo(np.int64).max)
+"""The watermark of a stream that has ended."""
 
 
 @dataclass
@@ -69,6 +71,11 @@ class Bucket:
         self._queries: dict[str, BucketQuery] = {query.name: job.bucket_query(query, self._place) for query in self._own()}
         self._outputs: dict[str, OutputStage] = {q.name: make_output(q.output, q.hold) for q in self._own()}
 
+    @property
+    def watermark(self) -> int | None:
+        """The time below which no event is taken any more, or None while that is not known."""
+        return None if self._watermark == NEVER else self._watermark
+
     def _own(self) -> list[StreamQuery]:
         """Return the queries that have events in this bucket."""
         return self._job.of_place(self._place)
@@ -81,7 +88,6 @@ class Bucket:
     def take(self, rows: pa.Table, clocks: Mapping[int, int]) -> BucketOutput:
         """Take a micro-batch: events of this bucket, and the latest time of every stream that brought any to any bucket."""
         emitted = BucketOutput()
-        counters = emitted.counters
         rows = self._in_time(self._arrived(rows), emitted)
         for stream, clock in clocks.items():
             known = self._clocks[stream]
@@ -89,11 +95,27 @@ class Bucket:
         slowest = None if None in self._clocks else min(clock for clock in self._clocks if clock is not None)
         if slowest is not None:
             self._watermark = max(self._watermark, slowest - self._job.lateness)
+        self._advance(rows, emitted)
+        return emitted
+
+    def finish(self, rows: pa.Table) -> BucketOutput:
+        """Say that no event comes any more, by a table without any: what that makes certain leaves."""
+        emitted = BucketOutput()
+        self._watermark = END_OF_TIME
+        self._advance(self._arrived(rows), emitted, ended=True)
+        return emitted
+
+    def _advance(self, rows: pa.Table, emitted: BucketOutput, *, ended: bool = False) -> None:
+        """Hand events in time and the watermark to the queries."""
+        counters = emitted.counters
         hashing = rows.column(GROUP).to_numpy() if len(self._job.hashings) > 1 else None
         for query in self._own():
             running = self._queries[query.name]
             events = query.events_of(rows, None if hashing is None else hashing == query.hashing)
             certain = running.advance(events, self._watermark)
+            if ended and query.output != EARLY:
+                # What waits for events and not for time is certain too; early output shows it as it always does.
+                certain += running.speculate()
             certain = [table for table in certain if table.num_rows]
             found = sum(table.num_rows for table in certain)
             if query.timeouts:
@@ -104,8 +126,7 @@ class Bucket:
                 emitted.tables.append((query.name, table))
             expired = running.expired()
             counters.expired += expired if self._counts else 0
-        counters.watermark = None if self._watermark == NEVER else self._watermark
-        return emitted
+        counters.watermark = self.watermark
 
     def _arrived(self, rows: pa.Table) -> pa.Table:
         """Put events in the order of their arrival and number them."""
@@ -143,6 +164,7 @@ class Bucket:
             "version": VERSION,
             "buckets": self._job.buckets,
             "slices": self._job.slices,
+            "engine": self._job.engine,
             "clocks": self._clocks,
             "watermark": self._watermark,
             "next_id": self._next_id,
@@ -179,10 +201,19 @@ class Bucket:
     def load(self, state: bytes) -> None:
         """Go on from a dumped state; state of other queries is refused, or left behind where a registry rules."""
         parts = _readable(state)
+        # State that is older than streams without Spark was written on Spark.
+        engine = parts.get("engine", SPARK)
+        if engine != self._job.engine:
+            raise DataError(
+                "OTHER_RUNTIME",
+                f"The state was written by a stream on {RUNTIMES[engine]}, this one runs on {RUNTIMES[self._job.engine]}: "
+                "they hash keys in different ways, so no key would be found again.",
+                hint="Go on where the state was written, or begin anew and replay the events of one window.",
+            )
         if parts["buckets"] != self._job.buckets:
             raise DataError(
                 "BUCKETS_CHANGED",
-                f"The checkpoint was written with buckets={parts['buckets']}, this run has buckets={self._job.buckets}.",
+                f"The state was written with buckets={parts['buckets']}, this run has buckets={self._job.buckets}.",
                 hint=f"Give buckets={parts['buckets']}, or begin with a new checkpoint.",
             )
         # State that is older than slices has none.
@@ -191,7 +222,7 @@ class Bucket:
             way_back = "Leave distribution and slices out" if slices == 1 else f"Give slices={slices}"
             raise DataError(
                 "SLICES_CHANGED",
-                f"The checkpoint was written with slices={slices}, this run has slices={self._job.slices}.",
+                f"The state was written with slices={slices}, this run has slices={self._job.slices}.",
                 hint=f"{way_back}, or begin with a new checkpoint.",
             )
         if len(parts["clocks"]) != self._job.streams:
@@ -223,8 +254,8 @@ def _readable(state: bytes) -> dict[str, Any]:
     except NotAState:
         raise DataError(
             "UNKNOWN_STATE",
-            "The checkpoint holds state that Eventide did not write.",
-            hint="Begin with a new checkpoint.",
+            "Eventide did not write this state.",
+            hint="Begin anew, with a new checkpoint.",
         ) from None
     while parts["version"] in MIGRATIONS:
         parts = MIGRATIONS[parts["version"]](parts)
@@ -236,14 +267,14 @@ def _readable(state: bytes) -> dict[str, Any]:
 def _other_version(what: str) -> DataError:
     return DataError(
         "STATE_VERSION",
-        f"The checkpoint was written by another version of Eventide ({what}).",
-        hint="Run it with that version, or begin with a new checkpoint.",
+        f"The state was written by another version of Eventide ({what}).",
+        hint="Run it with that version, or begin anew, with a new checkpoint.",
     )
 
 
 def _changed(what: str) -> DataError:
     return DataError(
         "QUERY_CHANGED",
-        f"The checkpoint was written by another query: {what} differs.",
-        hint="Begin with a new checkpoint, or run the query that the checkpoint belongs to.",
+        f"The state was written by another query: {what} differs.",
+        hint="Run the query that the state belongs to, or begin anew, with a new checkpoint.",
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from eventide.records import record
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +26,7 @@ NEVER = np.iinfo(np.int64).min
 """The watermark of a stream of which nothing is known yet."""
 
 
-@dataclass(frozen=True)
+@record
 class Held:
     """What a query holds, for counters: events, and partial matches (or rows that may still begin one)."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from eventide.records import record
 from eventide.runtime.streams.bucket_numbers import place_numbers
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY
 from eventide.runtime.streams.output import FINAL
@@ -23,9 +23,12 @@ BUCKETS = 16
 """More than tasks, so that they share the work evenly; a state of a million small keys is then some megabytes each."""
 ERROR, DROP_OLDEST = "error", "drop_oldest"
 OVERFLOWS = (ERROR, DROP_OLDEST)
+SPARK, EMBEDDED = "spark", "duckdb"
+RUNTIMES = {SPARK: "Spark", EMBEDDED: "Arrow batches in this process"}
+"""Which engine prepares the events: its hashes of keys are part of the state."""
 
 
-@dataclass(frozen=True)
+@record
 class StreamQuery:
     """One query of a run."""
 
@@ -68,7 +71,7 @@ class StreamQuery:
         return pa.table([chosen.column(shared) for _, shared in names], names=[own for own, _ in names])
 
 
-@dataclass(frozen=True)
+@record
 class KeyHashing:
     """A way of spreading events: by a key, or all to one bucket."""
 
@@ -87,7 +90,7 @@ class KeyHashing:
         return self.bucket in (None, place.bucket) and place.slice < self.slices
 
 
-@dataclass(frozen=True)
+@record
 class BucketSlice:
     """Where state is held: a bucket of keys, or one of the slices that share the matches of a bucket."""
 
@@ -95,7 +98,7 @@ class BucketSlice:
     slice: int = 0
 
 
-@dataclass(frozen=True)
+@record
 class StreamJob:
     """All queries of a run and how it is cut into buckets."""
 
@@ -115,6 +118,7 @@ class StreamJob:
     """Whether queries may come, change and go between runs."""
     late: bool = False
     """Whether the result is the late events themselves."""
+    engine: str = SPARK
 
     @property
     def slices(self) -> int:

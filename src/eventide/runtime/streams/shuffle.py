@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +46,28 @@ def spread(job: StreamJob, task: int, batches: Iterable[pa.RecordBatch]) -> Iter
 
 
 def _packed(job: StreamJob, table: pa.Table, first: int) -> pa.RecordBatch:
+    shares = shared_out(job, table, first)
+    places = job.places()
+    bodies = []
+    for number, place in places.items():
+        counted = shares.counted if place == COUNTING else {}
+        bodies.append(pack({"rows": shares.rows[number], "clocks": list(shares.clocks.items()), **counted}))
+    return pa.record_batch([pa.array(list(places), pa.int32()), pa.array(bodies, pa.binary())], schema=BUCKET_SCHEMA)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Events as buckets take them."""
+
+    rows: Mapping[int, pa.Table]
+    """By the numbers of the places."""
+    clocks: Mapping[int, int]
+    """The latest time of each stream, which all places are told."""
+    counted: Mapping[str, int]
+
+
+def shared_out(job: StreamJob, table: pa.Table, first: int = 0) -> Shares:
+    """Return the events of each place; `first` is the number of the first one in the order of arrival."""
     table = table.combine_chunks().append_column(ARRIVAL, pa.array(first + np.arange(table.num_rows)))
     events = table.num_rows
     timed = pc.is_valid(table.column(job.clock)).to_numpy()
@@ -73,17 +96,17 @@ def _packed(job: StreamJob, table: pa.Table, first: int) -> pa.RecordBatch:
             chosen = chosen.append_column(COUNTED, pa.array(~counted_before[wanted]))
             counted_before |= wanted
         parts.append(chosen)
+    rows = pa.concat_tables(parts).combine_chunks()
     home = np.concatenate(homes)
-    order = np.argsort(home, kind="stable")
-    rows = pa.concat_tables(parts).combine_chunks().take(pa.array(order))
-    borders = np.searchsorted(home[order], np.arange(job.buckets + 1))
-    places = job.places()
-    bodies = []
-    for place in places.values():
-        counted = {"events": events, "untimed": events - int(timed.sum())} if place == COUNTING else {}
+    if job.buckets > 1:
+        order = np.argsort(home, kind="stable")
+        rows, home = rows.take(pa.array(order)), home[order]
+    borders = np.searchsorted(home, np.arange(job.buckets + 1))
+    shares = {}
+    for number, place in job.places().items():
         part = rows.slice(borders[place.bucket], borders[place.bucket + 1] - borders[place.bucket])
-        bodies.append(pack({"rows": _sliced(job, part, place), "clocks": list(clocks.items()), **counted}))
-    return pa.record_batch([pa.array(list(places), pa.int32()), pa.array(bodies, pa.binary())], schema=BUCKET_SCHEMA)
+        shares[number] = _sliced(job, part, place)
+    return Shares(shares, clocks, {"events": events, "untimed": events - int(timed.sum())})
 
 
 def _sliced(job: StreamJob, rows: pa.Table, place: BucketSlice) -> pa.Table:

@@ -60,11 +60,14 @@ def pack(parts: Mapping[str, Any]) -> bytes:
 def unpack(packed: bytes | memoryview) -> dict[str, Any]:
     """Return the parts of what `pack` made; arrays are copies that may be written to."""
     view = memoryview(packed)
-    if bytes(view[: len(MAGIC)]) != MAGIC:
-        raise NotAState
-    (length,) = struct.unpack("<I", view[len(MAGIC) : len(MAGIC) + 4])
     begin = len(MAGIC) + 4
-    header = json.loads(bytes(view[begin : begin + length]))
+    if len(view) < begin or bytes(view[: len(MAGIC)]) != MAGIC:
+        raise NotAState
+    (length,) = struct.unpack("<I", view[len(MAGIC) : begin])
+    try:
+        header = json.loads(bytes(view[begin : begin + length]))
+    except ValueError:
+        raise NotAState from None
     body = view[begin + length :]
     parts: dict[str, Any] = {}
     for name, (kind, place, size, *more) in header.items():

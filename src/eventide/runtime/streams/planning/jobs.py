@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from eventide.errors import BindError, did_you_mean
 from eventide.pattern.sequence_printing import to_ceql
 from eventide.plan.matchers.registry import ARRIVAL, enumerated_plan, refusal
 from eventide.plan.totals.results import Groups
+from eventide.records import record
 from eventide.runtime.prepare.sequences import CLOCK, STREAM, TIE, layout_of, prepared_columns
 from eventide.runtime.stage.shown_keys import SHOWN
 from eventide.runtime.streams.job import BUCKETS, DROP_OLDEST, ERROR, OVERFLOWS, KeyHashing, StreamJob, StreamQuery
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from eventide.runtime.streams.bucket_query import BucketQuery
 
 
-@dataclass(frozen=True)
+@record
 class StreamOptions:
     """What a caller may set for a stream."""
 
@@ -144,8 +145,18 @@ def event_job(
         options.max_state,
         options.overflow,
         registry,
+        engine=dialect.name,
     )
     return job, projection.columns()
+
+
+def typed_job(job: StreamJob, kinds: Mapping[str, str]) -> StreamJob:
+    """Return the run with the types of its columns in what names its state: events of other types cannot join those held."""
+    queries = [
+        replace(query, fingerprint=fingerprint(query.fingerprint, [(own, kinds[name]) for own, name in query.columns]))
+        for query in job.queries
+    ]
+    return replace(job, queries=tuple(queries))
 
 
 def stream_layout(plan: Plan) -> Layout:
@@ -313,6 +324,6 @@ def stream_warnings(plan: Plan, options: StreamOptions) -> list[str]:
     reason = one_task_reason(plan)
     if options.slices > 1:
         warnings.append(f"The matches are found in {options.slices} slices, each of which holds the whole state of its keys.")
-    elif reason is not None:
+    elif reason is not None and options.buckets > 1:
         warnings.append(f"The query has {reason}, so one task does all the matching of the stream.")
     return warnings

@@ -68,6 +68,7 @@ def row_work(plan: RowPlan, dialect: Dialect, options: StreamOptions, max_steps:
         options.buckets,
         options.max_state,
         options.overflow,
+        engine=dialect.name,
     )
     shown = list(plan.output.columns)
     layout = preparation.layout

@@ -66,6 +66,7 @@ def timeout_work(planned: TimeoutPlans, dialect: Dialect, options: StreamOptions
         options.buckets,
         options.max_state,
         options.overflow,
+        engine=dialect.name,
     )
     starts = query_work(parts[0], plans[0])
     further = [

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from eventide.records import record
 from eventide.runtime.streams.output import FINAL
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eventide.runtime.streams.job import StreamJob, StreamQuery
 
 
-@dataclass(frozen=True)
+@record
 class QueryWork:
     """What becomes of the results of one query of a run."""
 
@@ -43,7 +43,7 @@ class QueryWork:
         return None if self.where is None else dialect.sql(self.where)
 
 
-@dataclass(frozen=True)
+@record
 class StreamWork:
     """A run: how events are prepared and held, and what is made of the results of its queries."""
 

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     MakeParts = Callable[[Plan, Layout, StageLimits], BucketParts]
 
 
+MOST_CALLS = 256
+"""Then what time alone has made useless goes too."""
+
+
 def ordered_parts(plan: Plan, layout: Layout, limits: StageLimits, *, starts: bool = False) -> BucketParts:
     """Return the parts of a query whose matcher takes events in the order of time."""
     keys = HashedKeys((KEY, CHECK))
@@ -65,6 +69,9 @@ class EventBucketQuery(BucketQuery):
         self._begin()
 
     def _begin(self) -> None:
+        self._fresh = 0
+        self._calls = 0
+        self._kept: int | None = None
         self._parts = self._make_parts(self._plan, self._layout, self._limits)
         parts = self._parts
         self._stage: Stage[Any] = Stage(parts.keys, parts.order, parts.advance, parts.collect, holder=parts.advance)
@@ -82,14 +89,28 @@ class EventBucketQuery(BucketQuery):
 
     def _taken(self, table: pa.Table | None) -> Iterator[pa.Table]:
         if table is not None and table.num_rows:
+            self._fresh += table.num_rows
             yield from map(_as_table, self._stage.take(table))
 
     def _passed(self, watermark: int) -> Iterator[pa.Table]:
         """Learn that no event below the watermark comes any more; forget what no event to come can reach."""
         yield from map(_as_table, self._stage.collected(self._parts.order.passed(watermark)))
+        self._calls += 1
+        if self._kept is None or self._fresh > self._kept or self._calls >= MOST_CALLS:
+            self._forget()
+        yield from self._parts.collect.advance_time(watermark)
+
+    def _forget(self) -> None:
+        """Forget what no event to come can reach: that goes over all that is held, so it must be worth it.
+
+        Where a state is loaded for each micro-batch it is done in each, else once there is as much new as was kept before.
+        """
         self._stage.forget()
         self._forget_keys()
-        yield from self._parts.collect.advance_time(watermark)
+        if self._codes:
+            kept = [self._parts.advance.kept_values(column) for column in self._codes]
+            self._parts.order.codes.prune(np.concatenate(kept))
+        self._fresh, self._calls, self._kept = 0, 0, self._held_rows
 
     def _forget_keys(self) -> None:
         keys, advance = self._parts.keys, self._parts.advance
@@ -119,6 +140,7 @@ class EventBucketQuery(BucketQuery):
 
     def shed(self, share: float) -> int:
         """Forget the oldest partial matches; returns how many held events went with them."""
+        self._forget()
         held = self._held_rows
         if self._stage.held is None or not held or not self._parts.order.sheds():
             return 0
@@ -143,8 +165,8 @@ class EventBucketQuery(BucketQuery):
     def dump(self) -> bytes:
         """Return the whole state."""
         keys, order, advance, collect = self._parts.keys, self._parts.order, self._parts.advance, self._parts.collect
-        if self._codes:
-            order.codes.prune(np.concatenate([advance.kept_values(column) for column in self._codes]))
+        if self._calls:
+            self._forget()
         parts: dict[str, Any] = {"matcher": advance.dump(), "codes": order.codes.dump(), "left": self._left}
         parts |= {f"key_{name}": array for name, array in keys.dump().items()}
         parts |= order.dump() | collect.dump()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eventide.records import record
 from eventide.runtime.stage.parts import Collector
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class BucketCollector(Collector):
         """Go on from a dump."""
 
 
-@dataclass(frozen=True)
+@record
 class BucketParts:
     """The parts of one query over one bucket."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from eventide.records import record
 from eventide.runtime.streams.identity import identities
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ POSITION_BITS = 17
 UNMATCHED = -1
 
 
-@dataclass(frozen=True)
+@record
 class RowSource:
     """The rows that matches were found in."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from eventide.records import record
 
 NOT_DUE = np.iinfo(np.int64).max
 
@@ -15,7 +17,7 @@ def _nothing() -> npt.NDArray[np.int64]:
     return np.zeros(0, np.int64)
 
 
-@dataclass(frozen=True)
+@record
 class Partitions:
     """The partitions in the order of the two hashes of their keys; the rows that are held stand in the same order."""
 

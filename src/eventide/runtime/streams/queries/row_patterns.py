@@ -6,7 +6,6 @@ decided yet to the row at which a row to come could be preferred; only what lies
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from eventide.match.row_pattern.borders import closed_borders, open_borders
 from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
 from eventide.plan.expressions.schema import CLOCK_COLUMN
 from eventide.plan.matchers.registry import ROWS
+from eventide.records import record
 from eventide.runtime.collect.row_lines import RowFiller
 from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS, StageLimits
 from eventide.runtime.stage.row_patterns import encoded_rows, errors_of_row_patterns, plain_column
@@ -39,7 +39,7 @@ __all__ = ["RowBucketQuery", "check_streamable", "stream_warnings"]
 VERSION = 1
 
 
-@dataclass(frozen=True)
+@record
 class _Step:
     """Rows of some partitions that are walked together."""
 

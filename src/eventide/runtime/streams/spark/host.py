@@ -15,9 +15,12 @@ from eventide.runtime.streams.planning.timeouts import timeout_work
 from eventide.runtime.streams.spark.late import LateRun
 from eventide.runtime.streams.spark.queries import QueriesRun
 from eventide.runtime.streams.spark.run import StreamRun
+from eventide.runtime.streams.spark.watermarks import heard, warn_of_lateness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
 
     from eventide.plan.plan import Plan
     from eventide.plan.row_patterns.plan import RowPlan
@@ -33,10 +36,11 @@ def matching_events(source: EventInput, plan: Plan, options: RunOptions) -> Stre
     """Return the run that finds the matches of a stream."""
     engine = _spark_of(source)
     distribution = distribute_stream(plan, options, engine.default_tasks())
-    bound = bound_options(options, [schema for _, schema in plan.streams], distribution.slices)
+    bound = bound_options(heard(options, streams_of(source)), [schema for _, schema in plan.streams], distribution.slices)
     reason = reorder_reason(plan, slices=distribution.slices)
     order = "events are matched as they arrive" if reason is None else f"events wait for the watermark ({reason})"
     work = sequence_work({ONLY: plan}, engine.dialect, bound)
+    warn_of_lateness(options, streams_of(source))
     return StreamRun(engine, source.events, work, told=f"distribution: {distribution}; {order}")
 
 
@@ -44,15 +48,18 @@ def matching_queries(source: EventInput, plans: Mapping[str, Plan], options: Run
     """Return the run that finds the matches of several queries in one pass."""
     engine = _spark_of(source)
     schemas = [schema for _, schema in next(iter(plans.values())).streams]
-    work = sequence_work(plans, engine.dialect, bound_options(options, schemas), registry=True)
+    work = sequence_work(plans, engine.dialect, bound_options(heard(options, streams_of(source)), schemas), registry=True)
+    warn_of_lateness(options, streams_of(source))
     return QueriesRun(engine, source.events, work)
 
 
 def matching_rows(source: RowInput, plan: RowPlan, options: RunOptions) -> StreamRun:
     """Return the run of a clause over a stream."""
     engine = _spark_of(source)
-    bound = bound_options(options, [StreamSchema(plan.columns, plan.order[0])])
-    work = row_work(plan, engine.dialect, bound, options.max_steps)
+    schema = StreamSchema(plan.columns, plan.order[0])
+    streams = [(source.rows, schema)]
+    work = row_work(plan, engine.dialect, bound_options(heard(options, streams), [schema]), options.max_steps)
+    warn_of_lateness(options, streams)
     told = "a stream, in buckets by key; rows wait for the watermark"
     return StreamRun(engine, source.rows, work, source.clause, told)
 
@@ -60,14 +67,21 @@ def matching_rows(source: RowInput, plan: RowPlan, options: RunOptions) -> Strea
 def timing_out(source: EventInput, planned: TimeoutPlans, options: RunOptions) -> StreamRun:
     """Return the run that finds the partial matches of a stream that time out."""
     engine = _spark_of(source)
-    bound = bound_options(options, [schema for _, schema in planned.plans[-1].streams])
+    bound = bound_options(heard(options, streams_of(source)), [schema for _, schema in planned.plans[-1].streams])
+    warn_of_lateness(options, streams_of(source))
     time = engine.schema(source.events).field(TIME_COLUMN).type
     return StreamRun(engine, source.events, timeout_work(planned, engine.dialect, bound, time))
 
 
 def being_late(source: EventInput, options: RunOptions) -> LateRun:
     """Return the run that finds the late events of a stream."""
-    return LateRun(_spark_of(source), source, options)
+    warn_of_lateness(options, streams_of(source))
+    return LateRun(_spark_of(source), source, heard(options, streams_of(source)))
+
+
+def streams_of(source: EventInput) -> list[tuple[DataFrame, StreamSchema]]:
+    """Return the streams of an input with the roles of their columns."""
+    return [(source.relations[name], schema) for name, schema in source.schema.items()]
 
 
 def _spark_of(source: EventInput | RowInput) -> SparkAdapter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eventide.executors.workers import through_workers
 from eventide.runtime.prepare.sequences import CLOCK, STREAM
 from eventide.runtime.streams.job import KeyHashing, StreamJob
 from eventide.runtime.streams.planning.jobs import Projection, bound_options
@@ -43,7 +44,8 @@ class LateRun:
     def match(self, prepared: DataFrame) -> DataFrame:
         """Return the late events."""
         names = list(self._names)
-        return emit(prepared, self._job).select(BODY).mapInArrow(_late_function(names), prepared.select(*names).schema)
+        late = emit(prepared, self._job).select(BODY)
+        return through_workers(late, _late_function(names), prepared.select(*names).schema)
 
     def finish(self, found: DataFrame) -> DataFrame:
         """Return the late events under their own names."""

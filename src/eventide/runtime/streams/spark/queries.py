@@ -9,10 +9,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot import exp
 
 from eventide.errors import BindError, warn
+from eventide.executors.workers import through_workers
 from eventide.runtime.relational.spark_types import spark_schema
 from eventide.runtime.streams.output import ORDERED
+from eventide.runtime.streams.planning.results import shown_columns, with_identity
 from eventide.runtime.streams.spark.processor import QUERY
-from eventide.runtime.streams.spark.run import emit, in_order, shown_columns, with_identity
+from eventide.runtime.streams.spark.run import emit, in_order
 from eventide.runtime.streams.state_bytes import table_of
 
 if TYPE_CHECKING:
@@ -75,8 +77,8 @@ def _unpacked(emitted: DataFrame, leaving: Mapping[str, pa.Schema], known: st.St
     columns = with_identity(pa.schema([pa.field(QUERY, pa.string()), *structs]), output)
     schema = spark_schema(columns, known)
     zone = emitted.sparkSession.conf.get("spark.sql.session.timeZone")
-    found = emitted.mapInArrow(_struct_function(list(leaving), to_arrow_schema(schema, timezone=zone)), schema)
-    return found.repartition(1).mapInArrow(in_order, schema) if output == ORDERED else found
+    found = through_workers(emitted, _struct_function(list(leaving), to_arrow_schema(schema, timezone=zone)), schema)
+    return through_workers(found.repartition(1), in_order, schema) if output == ORDERED else found
 
 
 def _struct_function(names: list[str], schema: pa.Schema) -> Callable[[Batches], Batches]:

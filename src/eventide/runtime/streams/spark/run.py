@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,22 +9,21 @@ from pyspark import TaskContext
 from pyspark.sql import functions as sf
 
 from eventide.errors import BindError, warn
+from eventide.executors.workers import through_workers
 from eventide.runtime.relational.spark_types import spark_schema
-from eventide.runtime.streams.bucket_query import MATCH_HIGH, MATCH_LOW, RESULT_COLUMNS
-from eventide.runtime.streams.output import CHANGE, EARLY, ORDERED, RESULT_ORDER
-from eventide.runtime.streams.planning.jobs import fingerprint
+from eventide.runtime.streams.output import ORDERED, RESULT_ORDER
+from eventide.runtime.streams.planning.jobs import typed_job
+from eventide.runtime.streams.planning.results import shown_columns, with_identity, without_identity
 from eventide.runtime.streams.reorder import sorted_rows
 from eventide.runtime.streams.shuffle import spread
-from eventide.runtime.streams.spark.processor import BODY, COUNTED, COUNTERS, EMITTED_SCHEMA, QUERY, BucketProcessor
+from eventide.runtime.streams.spark.processor import BODY, COUNTED, COUNTERS, EMITTED_SCHEMA, QUERY, bucket_processor
 from eventide.runtime.streams.state_bytes import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql import types as st
 
-    from eventide.runtime.relational.adapter import Columns
     from eventide.runtime.relational.spark import SparkAdapter
     from eventide.runtime.streams.job import StreamJob
     from eventide.runtime.streams.planning.work import StreamWork
@@ -62,11 +60,11 @@ class StreamRun:
         leaving = with_identity(self._query.leaving(self._engine.schema(prepared)), self._work.output)
         schema = spark_schema(leaving, prepared.schema)
         emitted = emit(prepared, self._work.job, self._observation)
-        found = emitted.where(sf.col(QUERY) == self._name).select(BODY).mapInArrow(tables_of, schema)
+        found = through_workers(emitted.where(sf.col(QUERY) == self._name).select(BODY), tables_of, schema)
         if self._work.output != ORDERED:
             return found
         # One task puts the results of all buckets in order; those of later micro-batches end later.
-        return found.repartition(1).mapInArrow(in_order, schema)
+        return through_workers(found.repartition(1), in_order, schema)
 
     def finish(self, found: DataFrame) -> DataFrame:
         """Return the rows of the result."""
@@ -83,37 +81,11 @@ class StreamRun:
 def emit(prepared: DataFrame, job: StreamJob, observation: str = OBSERVATION) -> DataFrame:
     """Return what leaves the buckets as rows of (query, packed table); counters are observed on the way."""
     use_rocksdb(prepared.sparkSession)
-    job = _typed(job, prepared.schema)
-    packed = prepared.mapInArrow(_spread_function(job), "bucket int, body binary")
-    emitted = packed.groupBy("bucket").transformWithStateInPandas(BucketProcessor(job), EMITTED_SCHEMA, "append", "none")
+    job = typed_job(job, {field.name: field.dataType.simpleString() for field in prepared.schema})
+    packed = through_workers(prepared, _spread_function(job), "bucket int, body binary")
+    emitted = packed.groupBy("bucket").transformWithStateInPandas(bucket_processor(job), EMITTED_SCHEMA, "append", "none")
     observed = emitted.observe(observation, *map(_observed, COUNTERS))
     return observed.where(f"{BODY} IS NOT NULL").select(QUERY, BODY)
-
-
-def with_identity(leaving: pa.Schema, output: str) -> pa.Schema:
-    """Return the columns of a stage with those that every result has besides."""
-    fields = [*leaving, *(pa.field(name, pa.int64()) for name in RESULT_COLUMNS)]
-    return pa.schema([*fields, pa.field(CHANGE, pa.string())] if output == EARLY else fields)
-
-
-def without_identity(found: pa.Schema) -> pa.Schema:
-    """Return the columns of a stage, without those that every result has besides."""
-    return pa.schema([field for field in found if field.name not in {*RESULT_COLUMNS, CHANGE}])
-
-
-def shown_columns(columns: Columns, output: str) -> Columns:
-    """Return the columns of a result; early results say what they change, and of which match."""
-    if output != EARLY:
-        return columns
-    for name, _ in columns:
-        if name.lower() in ("change", "match_id"):
-            raise BindError(
-                "DUPLICATE_COLUMN",
-                f"Early results have a column {name.lower()} of their own.",
-                hint=f"Give yours another name: SELECT ... AS {name}_2.",
-            )
-    identity = " || ".join(f"lpad(lower(hex({column})), 16, '0')" for column in (MATCH_HIGH, MATCH_LOW))
-    return [("change", CHANGE), ("match_id", identity), *columns]
 
 
 def use_rocksdb(session: SparkSession) -> None:
@@ -129,16 +101,6 @@ def use_rocksdb(session: SparkSession) -> None:
         )
     if not session.conf.get(CHANGELOG, ""):
         session.conf.set(CHANGELOG, "true")
-
-
-def _typed(job: StreamJob, schema: st.StructType) -> StreamJob:
-    """Return the run with the types of its columns in what names its state: events of other types cannot join those held."""
-    kinds = {field.name: field.dataType.simpleString() for field in schema}
-    queries = [
-        replace(query, fingerprint=fingerprint(query.fingerprint, [(own, kinds[name]) for own, name in query.columns]))
-        for query in job.queries
-    ]
-    return replace(job, queries=tuple(queries))
 
 
 def _observed(counter: str) -> Column:

@@ -1,0 +1,1 @@
+"""How a stream is opened again from its dump."""

@@ -1,0 +1,1 @@
+"""How queries and statements are opened as streams in this process."""
