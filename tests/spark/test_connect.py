@@ -55,7 +55,7 @@ def test_a_clause_finds_over_connect_what_the_embedded_engine_finds(spark, table
 
 
 def test_a_stream_over_connect_gives_the_result_of_a_table_and_its_counters(table, stream, sink):
-    sink.run(et.query(QUERY).match(given(stream.frame()), buckets=2))
+    sink.run(et.query(QUERY).match(given(stream.frame()), lateness=0, buckets=2))
     assert comparable(sink.rows()) == comparable(et.query(QUERY).match(given(table)).to_pylist())
     assert sum(read_progress(progress).counters.get("events", 0) for progress in sink.progress) == table.num_rows
 
