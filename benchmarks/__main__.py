@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import aggregates, choice, cluster, disorder, explosion, kernels, pipelines, row_patterns, start, streams
+from benchmarks import aggregates, choice, cluster, disorder, explosion, kernels, live, pipelines, row_patterns, start, streams
 from benchmarks.recompute import event_tree, joins, windows
 from benchmarks.report import show, write
 
@@ -20,6 +20,7 @@ WORKLOADS = {
     "rows": lambda scale: row_patterns.row_patterns(int(2_000_000 * scale)),
     "disorder": lambda scale: disorder.disorder(int(100_000 * scale)),
     "streams": lambda scale: streams.streams(int(100_000 * scale)),
+    "live": lambda scale: live.live(int(2_000_000 * scale)),
     "soak": lambda scale: streams.soak(int(50_000_000 * scale)),
     "explosion": lambda scale: explosion.explosion(int(20_000 * scale), max(5.0, explosion.SECONDS * scale)),
     "joins": lambda scale: joins.joins(int(50_000 * scale)),

@@ -124,12 +124,15 @@ def test_every_command_of_the_console_blocks_exists(document):
     known = {
         "make demo",
         "make demo-stream",
+        "make kernels",
         "make test",
+        "pip wheel",
         "eventide check",
         "eventide explain",
         "eventide run",
         "eventide generate",
         "eventide demo",
+        "eventide doctor",
         "eventide kernels",
     }
     commands = [

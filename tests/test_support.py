@@ -94,7 +94,7 @@ def test_what_is_not_supported_raises_the_error_that_is_named(feature):
     assert caught.value.condition == feature.condition
 
 
-@pytest.mark.parametrize("refusal", [item for item in REFUSALS if not (item.on_spark or item.on_stream)], ids=lambda refusal: refusal.condition)
+@pytest.mark.parametrize("refusal", [item for item in REFUSALS if not (item.on_spark or item.on_stream or item.opened)], ids=lambda refusal: refusal.condition)
 def test_an_error_is_raised_by_its_example(refusal: Refusal):
     with pytest.raises(et.EventideError) as caught:
         run(refusal.example, **dict(refusal.caps))
@@ -116,6 +116,16 @@ def test_errors_of_streams_are_raised_by_their_examples(spark, tmp_path):
     for refusal in (item for item in REFUSALS if item.on_stream):
         with pytest.raises(et.EventideError) as caught:
             et.sql(refusal.example, ticks=stream, **dict(refusal.settings), **dict(refusal.caps))
+        assert caught.value.condition == refusal.condition
+        assert caught.value.hint
+
+
+def test_errors_of_streams_without_spark_are_raised_by_their_examples():
+    opened = [item for item in REFUSALS if item.opened]
+    assert opened
+    for refusal in opened:
+        with pytest.raises(et.EventideError) as caught:
+            et.statement(refusal.example).open(TICKS.schema)
         assert caught.value.condition == refusal.condition
         assert caught.value.hint
 

@@ -12,20 +12,27 @@ from eventide.errors import (
     EventideWarning,
     LimitError,
     ParseError,
+    SetupError,
+    errors,
 )
 from eventide.loading import load_later
+from eventide.version import VERSION
 
 if TYPE_CHECKING:
     from eventide import builder
     from eventide.api import Events, Query, events, query
+    from eventide.executors.shipping import ship
+    from eventide.live.resuming import resume
     from eventide.progress.exporter import PrometheusExporter
     from eventide.progress.printer import ProgressPrinter
     from eventide.query_sets import Queries, queries
     from eventide.runtime.spread.balance import Balance, balance
+    from eventide.runtime.streams.live.queries import LiveQueries
+    from eventide.runtime.streams.live.stream import Live
     from eventide.sources.replay import register_sources, replay
     from eventide.statements import Statement, sql, statement
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "Balance",
@@ -35,19 +42,25 @@ __all__ = [
     "EventideWarning",
     "Events",
     "LimitError",
+    "Live",
+    "LiveQueries",
     "ParseError",
     "ProgressPrinter",
     "PrometheusExporter",
     "Queries",
     "Query",
+    "SetupError",
     "Statement",
     "balance",
     "builder",
+    "errors",
     "events",
     "queries",
     "query",
     "register_sources",
     "replay",
+    "resume",
+    "ship",
     "sql",
     "statement",
 ]
@@ -57,10 +70,14 @@ _load = load_later(
     __name__,
     {
         "eventide.api": ("Events", "Query", "events", "query"),
+        "eventide.executors.shipping": ("ship",),
+        "eventide.live.resuming": ("resume",),
         "eventide.progress.exporter": ("PrometheusExporter",),
         "eventide.progress.printer": ("ProgressPrinter",),
         "eventide.query_sets": ("Queries", "queries"),
         "eventide.runtime.spread.balance": ("Balance", "balance"),
+        "eventide.runtime.streams.live.queries": ("LiveQueries",),
+        "eventide.runtime.streams.live.stream": ("Live",),
         "eventide.sources.replay": ("register_sources", "replay"),
         "eventide.statements": ("Statement", "sql", "statement"),
     },

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eventide import explain as explaining
 from eventide import pipeline
 from eventide.errors import BindError, EventideWarning, did_you_mean
 from eventide.kinds import kind_of
-from eventide.plan.expressions.schema import TIME_UNITS, Kind, StreamSchema
+from eventide.plan.expressions.schema import UNITS_PER_SECOND, Kind, StreamSchema
 from eventide.plan.matchers.registry import make_plan
+from eventide.records import record
 from eventide.runtime.inputs import EventInput, read_events
 from eventide.runtime.options import ERROR, FINAL, RunOptions
+from eventide.runtime.relational.types import kinds_of_columns
 from eventide.runtime.runs.asked import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import timedelta
 
     from eventide.pattern import Query as QueryModel
     from eventide.runtime.relational.adapter import Adapter, Relation
+    from eventide.runtime.streams.live.stream import Live
+
+    Duration = str | int | timedelta
 
 
 RESERVED_PREFIX = "__et_"
 
 
-@dataclass(frozen=True)
+@record
 class Events:
     """A stream of events: the data and the roles of its columns. Made by `events`."""
 
@@ -47,13 +52,24 @@ def events(
     """Say which columns of the data are the time, the type and the tie-break of the events.
 
     `data` is a Spark DataFrame or anything with the Arrow C stream interface. `types` declares the event types, so that a
-    misspelt one is an error; `time_unit` (us, ms or s) says what an integer time column counts.
+    misspelt one is an error; `time_unit` (s, ms, us or ns) says what an integer time column counts.
 
     >>> import pyarrow as pa
     >>> events(pa.table({"ts": [1], "kind": ["A"]}), time="ts", type="kind").schema.time
     'ts'
     """
     engine, relation, columns = read_events(data)
+    return Events(engine, relation, _roles(columns, time, type, tie_break, types, time_unit))
+
+
+def _roles(
+    columns: dict[str, Kind],
+    time: str,
+    type: str | None,  # noqa: A002
+    tie_break: str | None,
+    types: Sequence[str] | None,
+    time_unit: str | None,
+) -> StreamSchema:
     for role, name in (("time", time), ("type", type), ("tie_break", tie_break)):
         if name is not None and name not in columns:
             raise BindError(
@@ -68,11 +84,47 @@ def events(
             f"The time column {time} is {columns[time].named}.",
             hint="Use a timestamp, a date or whole numbers; convert text with to_timestamp first.",
         )
-    if time_unit is not None and time_unit not in TIME_UNITS:
-        raise BindError("BAD_TIME_UNIT", f"There is no time unit {time_unit}.", hint=did_you_mean(time_unit, TIME_UNITS))
+    if time_unit is not None and time_unit not in UNITS_PER_SECOND:
+        units = ", ".join(UNITS_PER_SECOND)
+        raise BindError("BAD_TIME_UNIT", f"There is no time unit {time_unit}.", hint=f"There are: {units}.")
+    if time_unit is not None and columns[time] is not Kind.INTEGER:
+        raise BindError(
+            "BAD_TIME_UNIT",
+            f"The time column {time} is {columns[time].named}, which has no unit.",
+            hint="Leave out time_unit; it says what a column of whole numbers counts.",
+        )
     declared = (types,) if isinstance(types, str) else None if types is None else tuple(types)
-    schema = StreamSchema(columns, time, type, tie_break, declared, time_unit)
-    return Events(engine, relation, schema)
+    return StreamSchema(columns, time, type, tie_break, declared, time_unit)
+
+
+def pushed_events(
+    name: str,
+    given: Any,
+    *,
+    time: str | None = None,
+    type: str | None = None,  # noqa: A002
+    tie_break: str | None = None,
+    types: Sequence[str] | None = None,
+    time_unit: str | None = None,
+) -> Events:
+    """Return events that are still to be pushed: of events that are given only the columns and their roles count."""
+    from eventide.opening.queries import pushed_relation, refuse_spark  # noqa: PLC0415 - tables need none of it
+    from eventide.runtime.streams.live.batches import schema_of  # noqa: PLC0415
+
+    if isinstance(given, Events):
+        if (time, type, tie_break, types, time_unit) != (None,) * 5:
+            raise BindError(
+                "BAD_SETTING", "The events say already which columns are what.", hint="Leave time, type and so on out."
+            )
+        refuse_spark(given.engine)
+        if given.engine.is_stream(given.relation):
+            return given
+        return Events(*pushed_relation(name, given.engine.schema(given.relation)), given.schema)
+    if time is None:
+        raise BindError("MISSING_COLUMN", "No column is named as the time of the events.", hint='Give time="...".')
+    engine, relation = pushed_relation(name, schema_of(given))
+    columns = kinds_of_columns(engine.schema(relation))
+    return Events(engine, relation, _roles(columns, time, type, tie_break, types, time_unit))
 
 
 def _refuse_columns(columns: Mapping[str, Kind]) -> None:
@@ -94,7 +146,15 @@ def _refuse_columns(columns: Mapping[str, Kind]) -> None:
             )
 
 
-@dataclass(frozen=True)
+def pushed_streams(
+    only: str, schema: Any, roles: Mapping[str, Any], named: Mapping[str, Any]
+) -> tuple[Events | None, dict[str, Any]]:
+    """Return the stream without a name, if there is one, and those with names."""
+    given = None if schema is None else pushed_events(only, schema, **roles)
+    return given, {name: pushed_events(name, one) if isinstance(one, Events) else one for name, one in named.items()}
+
+
+@record
 class Query:
     """A query that has been read; run it with `match` or `count`."""
 
@@ -109,7 +169,7 @@ class Query:
         distribution: str | None = None,
         slices: int | None = None,
         matcher: str | None = None,
-        lateness: str | int | None = None,
+        lateness: Duration | None = None,
         output: str = FINAL,
         buckets: int | None = None,
         max_state: int | None = None,
@@ -165,7 +225,7 @@ class Query:
         return self._run(events, streams, RunOptions(matcher=matcher), Asked.COUNT)
 
     def late(
-        self, events: Events | None = None, /, *, lateness: str | int | None = None, buckets: int | None = None, **streams: Events
+        self, events: Events | None = None, /, *, lateness: Duration | None = None, buckets: int | None = None, **streams: Events
     ) -> Any:
         """Return the events of a stream that come later than `lateness` allows, with their own columns.
 
@@ -178,7 +238,7 @@ class Query:
         events: Events | None = None,
         /,
         *,
-        lateness: str | int | None = None,
+        lateness: Duration | None = None,
         buckets: int | None = None,
         max_state: int | None = None,
         **streams: Events,
@@ -197,6 +257,46 @@ class Query:
         """
         options = RunOptions(lateness=lateness, buckets=buckets, max_state=max_state)
         return self._run(events, streams, options, Asked.TIMEOUTS)
+
+    def open(
+        self,
+        schema: Any = None,
+        /,
+        *,
+        time: str | None = None,
+        type: str | None = None,  # noqa: A002
+        tie_break: str | None = None,
+        types: Sequence[str] | None = None,
+        time_unit: str | None = None,
+        matcher: str | None = None,
+        lateness: Duration | None = None,
+        output: str = FINAL,
+        buckets: int | None = None,
+        max_state: int | None = None,
+        overflow: str = ERROR,
+        timeouts: bool = False,
+        **streams: Events,
+    ) -> Live:
+        """Open a stream in this process, without Spark: events are pushed to it, and what is certain comes out.
+
+        `schema` says which columns the events have: a pyarrow schema, a table, or names and types. `time` to `time_unit` are
+        those of `et.events`; the other settings are those of `match` on a stream. `timeouts` also keeps track of the matches that
+        are never completed. Several streams are given by the names they have in FROM, as events whose rows do not count.
+
+        >>> pairs = query("SELECT a.ts AS a, b.ts AS b WHERE A AS a ; B AS b WITHIN 10")
+        >>> live = pairs.open({"ts": int, "kind": str}, time="ts", type="kind")
+        >>> live.push([{"ts": 1, "kind": "A"}, {"ts": 2, "kind": "B"}]).to_pylist()
+        [{'a': 1, 'b': 2}]
+        """
+        from eventide.opening.queries import open_query  # noqa: PLC0415 - tables need none of it
+
+        roles = {"time": time, "type": type, "tie_break": tie_break, "types": types, "time_unit": time_unit}
+        only = self.model.streams[0].text if self.model.streams else "stream"
+        source = self.input_of(*pushed_streams(only, schema, roles, streams))
+        options = RunOptions(
+            matcher=matcher, lateness=lateness, output=output, buckets=buckets, max_state=max_state, overflow=overflow
+        )
+        return open_query(self.model, source, options, timeouts=timeouts)
 
     def check(self, events: Events | None = None, /, **streams: Events) -> None:
         """Raise a BindError when the query does not fit the events.

@@ -1,4 +1,4 @@
-"""The command `eventide`: check, explain, run, generate, demo, kernels.
+"""The command `eventide`: check, explain, run, generate, demo, doctor, kernels.
 
 Exit codes: 0 all went well, 1 something failed that is neither the query nor the data, 2 wrong usage or a wrong query,
 3 files or data that cannot be used, 4 stopped by a cap such as --max-matches.
@@ -41,7 +41,8 @@ class GuardedGroup(TyperGroup):
                 warnings.simplefilter("ignore")
                 warnings.simplefilter("always", EventideWarning)
                 warnings.showwarning = _show_warning
-                return super().invoke(ctx)
+                with et.errors():
+                    return super().invoke(ctx)
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except Exception as error:
@@ -81,7 +82,7 @@ StreamOption = Annotated[
 TimeOption = Annotated[str | None, typer.Option("--time", help="The column with the event time.", show_default=DEFAULT_TIME)]
 TypeOption = Annotated[str | None, typer.Option("--type", help="The column with the event type.")]
 TieBreakOption = Annotated[str | None, typer.Option("--tie-break", help="The column that orders events of equal time.")]
-TimeUnitOption = Annotated[str | None, typer.Option("--time-unit", help="Unit of an integer time column: s, ms or us.")]
+TimeUnitOption = Annotated[str | None, typer.Option("--time-unit", help="Unit of an integer time column: s, ms, us or ns.")]
 InputFormatOption = Annotated[Format | None, typer.Option("--input-format", help="When the suffix does not say it.")]
 OutputFormatOption = Annotated[Format | None, typer.Option("--output-format", help="When the suffix does not say it.")]
 FOLLOWING = "With --follow"
@@ -374,7 +375,9 @@ def demo(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same events.")] = 7,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path("demo-output"),
-    engine: Annotated[Engine, typer.Option("--engine", help="Run embedded or on Spark.")] = Engine.SPARK,
+    engine: Annotated[
+        Engine | None, typer.Option("--engine", help="Run embedded or on Spark only.", show_default="both, one after the other")
+    ] = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Watch payments arrive out of order, and card testing being found among them.")
     ] = False,
@@ -384,9 +387,20 @@ def demo(
     if not stream:
         console.run_demo(DEMO_EVENTS if events is None else events, seed, output, engine, _spark_settings(spark_conf))
         return
-    if engine is not Engine.SPARK:
+    if engine is Engine.LOCAL:
         raise console.UsageMistakeError("BAD_OPTION", "A stream runs on Spark.", hint="Leave out --engine, or --stream.")
     if not console.run_stream_demo(DEMO_STREAM_EVENTS if events is None else events, seed, output, _spark_settings(spark_conf)):
+        raise typer.Exit(console.UNEXPECTED)
+
+
+@app.command()
+def doctor(
+    *,
+    spark: Annotated[bool, typer.Option("--spark/--no-spark", help="Start Spark and ask its workers, too.")] = True,
+    spark_conf: SparkConfOption = None,
+) -> None:
+    """Look at what this machine and Spark's workers have, and say what is missing and what to do."""
+    if not console.examine(_spark_settings(spark_conf), with_spark=spark):
         raise typer.Exit(console.UNEXPECTED)
 
 

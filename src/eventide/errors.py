@@ -6,21 +6,24 @@ one, and a hint that says what to type instead.
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
-from dataclasses import dataclass
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eventide.records import record
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 CARET_CONTEXT = 100
 _PACKAGE = str(Path(__file__).parent)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """A half-open range of characters in the text of a query."""
 
@@ -103,6 +106,80 @@ class DataError(EventideError):
 
 class LimitError(EventideError):
     """A run was stopped by a cap that the user set or that protects the machine."""
+
+
+class SetupError(EventideError):
+    """The machine or the cluster lacks something that a run needs."""
+
+
+# Between the sentence and the hint may stand the three lines of a place in the query. Workers without this package raise a
+# RuntimeError.
+_WRAPPED = re.compile(
+    r"(?:eventide\.errors\.(?P<kind>\w+)|RuntimeError): \[(?P<condition>[A-Z_]+)\] (?P<message>[^\n]*)"
+    r"(?:\n(?P<place>(?:[^\n]*\n){0,3}?)Hint: (?P<hint>[^\n]*))?"
+)
+_OTHER_PYTHON = re.compile(
+    r"\[PYTHON_VERSION_MISMATCH\] Python in worker has different version: ?(\S+) than that in driver: ?(\d+\.\d+)"
+)
+WORKERS = "WORKERS_"
+"""How the conditions begin that a worker raises about itself."""
+
+
+@contextmanager
+def errors() -> Iterator[None]:
+    r"""Raise Eventide's own error where Spark raises one that wraps it: around `collect`, `toPandas` or `awaitTermination`.
+
+    >>> with errors():
+    ...     raise RuntimeError("Traceback...\neventide.errors.LimitError: [TOO_MANY_MATCHES] The query has more than 3 matches.")
+    Traceback (most recent call last):
+    eventide.errors.LimitError: [TOO_MANY_MATCHES] The query has more than 3 matches.
+    """
+    try:
+        yield
+    except EventideError:
+        raise
+    except Exception as error:
+        ours = unwrapped(str(error))
+        if ours is None:
+            raise
+        # What Spark says besides are its own stack traces.
+        raise ours from None
+
+
+def unwrapped(text: str) -> EventideError | None:
+    r"""Return the error of ours that the text of one of Spark's holds.
+
+    >>> print(unwrapped("Traceback...\neventide.errors.DataError: [REPLAY_CHANGED] Another file.\nHint: Use the same.\n"))
+    [REPLAY_CHANGED] Another file.
+    Hint: Use the same.
+    """
+    other = _OTHER_PYTHON.search(text)
+    if other:
+        return other_python(other[1], other[2])
+    found = _WRAPPED.search(text)
+    if found is None:
+        return None
+    if found["kind"] is None:
+        kind: object = SetupError if found["condition"].startswith(WORKERS) else None
+    else:
+        kind = globals().get(found["kind"])
+    if not (isinstance(kind, type) and issubclass(kind, EventideError)):
+        return None
+    error: EventideError = kind(found["condition"], found["message"], hint=found["hint"])
+    if found["place"]:
+        # The text of the query stayed behind; the lines that show the place did not.
+        first, *rest = str(error).split("\n", 1)
+        error.args = ("\n".join([first, found["place"].rstrip("\n"), *rest]),)
+    return error
+
+
+def other_python(theirs: str, ours: str) -> SetupError:
+    """Return the error of workers that run another Python."""
+    return SetupError(
+        f"{WORKERS}RUN_ANOTHER_PYTHON",
+        f"Spark's workers run Python {theirs}, this program runs {ours}.",
+        hint="Set PYSPARK_PYTHON, or spark.pyspark.python, to a Python of the same version before the session starts.",
+    )
 
 
 def underline(text: str, span: Span) -> str:

@@ -56,19 +56,19 @@ def carry_out(work: Work) -> Relation:
     return work.finish(found)
 
 
-def plan(model: Any, source: EventInput | RowInput, options: RunOptions) -> Any:
+def plan(model: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Any:
     """Return the plan of a query over its input."""
-    return _planned(kind_of(model), model, source, options, Asked.MATCHES)
+    return _planned(kind_of(model), model, source, options, asked)
 
 
-def work_of(planned: Any, source: EventInput | RowInput, options: RunOptions) -> Work:
-    """Return the work that finds the matches of a plan."""
-    return kind_of(planned.query).runs[Asked.MATCHES](source, planned, options)
+def work_of(planned: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Work:
+    """Return the work that finds what is asked of a plan."""
+    return kind_of(planned.query).runs[asked](source, planned, options)
 
 
-def run_together(plans: Mapping[str, Any], source: EventInput, options: RunOptions) -> Relation:
-    """Return the results of several plans over the same events; a first column `query` names the plan."""
-    return carry_out(matching_together(plans, source, options))
+def work_together(plans: Mapping[str, Any], source: EventInput, options: RunOptions) -> Work:
+    """Return the work of several plans over the same events; a first column `query` names the plan of a row."""
+    return matching_together(plans, source, options)
 
 
 def run_clause(clause: MatchClause, source: RowInput, options: RunOptions) -> Relation:

@@ -5,22 +5,29 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eventide import pipeline
-from eventide.api import Query, query
+from eventide.api import Query, pushed_streams, query
 from eventide.errors import BindError, EventideError
+from eventide.records import record
 from eventide.runtime.options import ERROR, FINAL, RunOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+
     from eventide.api import Events
     from eventide.plan.plan import Plan
     from eventide.runtime.inputs import EventInput
+    from eventide.runtime.streams.live.flow import Flow
+    from eventide.runtime.streams.live.queries import LiveQueries
+    from eventide.runtime.streams.live.saved import Recipe
+    from eventide.runtime.work import Work
 
 
-@dataclass(frozen=True)
+@record
 class Queries:
     """Queries by name; made by `queries`."""
 
@@ -31,7 +38,7 @@ class Queries:
         events: Events | None = None,
         /,
         *,
-        lateness: str | int | None = None,
+        lateness: str | int | timedelta | None = None,
         output: str = FINAL,
         buckets: int | None = None,
         max_state: int | None = None,
@@ -51,6 +58,56 @@ class Queries:
         [{'query': 'ab', 't': 2}, {'query': 'ac', 't': 3}]
         """
         options = RunOptions(lateness=lateness, output=output, buckets=buckets, max_state=max_state, overflow=overflow)
+        source, work = self._work(events, streams, options)
+        return source.engine.result(pipeline.carry_out(work))
+
+    def open(
+        self,
+        schema: Any = None,
+        /,
+        *,
+        time: str | None = None,
+        type: str | None = None,  # noqa: A002
+        tie_break: str | None = None,
+        types: Sequence[str] | None = None,
+        time_unit: str | None = None,
+        lateness: str | int | timedelta | None = None,
+        output: str = FINAL,
+        buckets: int | None = None,
+        max_state: int | None = None,
+        overflow: str = ERROR,
+        **streams: Events,
+    ) -> LiveQueries:
+        """Open a stream in this process for all queries, in one pass. The arguments are those of `Query.open`.
+
+        While it runs, `add` begins further queries and `drop` ends some; the others keep their state.
+
+        >>> columns = {"ts": int, "kind": str}
+        >>> live = queries({"ab": "SELECT b.ts AS t WHERE A ; B AS b WITHIN 9"}).open(columns, time="ts", type="kind")
+        >>> live.add("ac", "SELECT c.ts AS t WHERE A ; C AS c WITHIN 9")
+        >>> live.push([{"ts": n, "kind": kind} for n, kind in enumerate("ABCD")]).to_pylist()
+        [{'query': 'ab', 't': 1}, {'query': 'ac', 't': 2}]
+        """
+        from eventide.opening.queries import flow_of, recipe_of, time_of  # noqa: PLC0415 - tables need none of it
+        from eventide.runtime.streams.live.queries import LiveQueries  # noqa: PLC0415
+
+        roles = {"time": time, "type": type, "tie_break": tie_break, "types": types, "time_unit": time_unit}
+        given, named = pushed_streams("stream", schema, roles, streams)
+        options = RunOptions(lateness=lateness, output=output, buckets=buckets, max_state=max_state, overflow=overflow)
+
+        def plan(chosen: Mapping[str, Any]) -> tuple[Flow, Recipe]:
+            read = queries(chosen)
+            source, work = read._work(given, named, options)  # noqa: SLF001 - one of us
+            models = {name: one.model for name, one in read.by_name.items()}
+            return flow_of(work), recipe_of("queries", models, source, options)
+
+        first = next(iter(self.by_name.values()))
+        return LiveQueries(self.by_name, plan, time_of(first.input_of(given, named)))
+
+    def _work(
+        self, events: Events | None, streams: Mapping[str, Events], options: RunOptions
+    ) -> tuple[EventInput, Work]:
+        """Return what the queries read, and the run of all of them."""
         plans: dict[str, Plan] = {}
         source: EventInput | None = None
         for name, one in self.by_name.items():
@@ -63,7 +120,7 @@ class Queries:
         if len(streams) + (events is not None) > 1:
             _refuse_other_streams(plans)
         _refuse_own_columns(plans)
-        return source.engine.result(pipeline.run_together(plans, source, options))
+        return source, pipeline.work_together(plans, source, options)
 
 
 def queries(given: Mapping[str, Any] | str | Path | Any) -> Queries:

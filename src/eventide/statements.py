@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +10,19 @@ from eventide import explain as explaining
 from eventide import pipeline
 from eventide.errors import EventideWarning
 from eventide.language.sql.statement import parse_statement
+from eventide.records import record
 from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.sql.program import run_statement, statement_schema
 from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from eventide.language.sql.statement import MatchClause
     from eventide.language.sql.statement import Statement as StatementModel
     from eventide.runtime.inputs import RowInput
     from eventide.runtime.relational.adapter import Relation
+    from eventide.runtime.streams.live.stream import Live
 
 
 def sql(
@@ -29,7 +32,7 @@ def sql(
     spark: Any = None,
     max_matches: int | None = None,
     max_steps: int = DEFAULT_MAX_STEPS,
-    lateness: str | int | None = None,
+    lateness: str | int | timedelta | None = None,
     output: str = FINAL,
     buckets: int | None = None,
     max_state: int | None = None,
@@ -69,7 +72,7 @@ def sql(
     )
 
 
-@dataclass(frozen=True)
+@record
 class Statement:
     """SQL that has been read; made by `statement`. `et.sql` reads and runs in one step."""
 
@@ -81,7 +84,7 @@ class Statement:
         spark: Any = None,
         max_matches: int | None = None,
         max_steps: int = DEFAULT_MAX_STEPS,
-        lateness: str | int | None = None,
+        lateness: str | int | timedelta | None = None,
         output: str = FINAL,
         buckets: int | None = None,
         max_state: int | None = None,
@@ -99,6 +102,41 @@ class Statement:
             overflow=overflow,
         )
         return run_statement(self.model, spark, tables, options, partial(pipeline.run_clause, options=options))
+
+    def open(
+        self,
+        schema: Any = None,
+        /,
+        *,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        lateness: str | int | timedelta | None = None,
+        output: str = FINAL,
+        buckets: int | None = None,
+        max_state: int | None = None,
+        overflow: str = ERROR,
+        **tables: Any,
+    ) -> Live:
+        """Open a stream in this process for a statement with one MATCH_RECOGNIZE clause; its ORDER BY begins with the time.
+
+        `schema` says which columns the rows have, as in `Query.open`; it may also be given by the name of the table. The settings
+        are those of `run` on a stream.
+
+        >>> pairs = statement("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES A.x AS a, B.x AS b PATTERN (A B))")
+        >>> live = pairs.open({"ts": "timestamp", "x": int})
+        >>> live.push([{"ts": f"2026-01-01 00:00:0{n}", "x": n} for n in (1, 2, 3)]).to_pylist()
+        [{'a': 1, 'b': 2}]
+        """
+        from eventide.opening.statements import open_statement  # noqa: PLC0415 - tables need none of it
+
+        options = RunOptions(
+            max_steps=max_steps,
+            lateness=lateness,
+            output=output,
+            buckets=buckets,
+            max_state=max_state,
+            overflow=overflow,
+        )
+        return open_statement(self.model, schema, tables, options)
 
     def output_schema(self, *, spark: Any = None, **tables: Any) -> Any:
         """Return the schema of the result without reading the tables; raises a BindError when the query does not fit them."""

@@ -12,12 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from eventide.cli import app
-from eventide.console.follow.errors import unwrapped
 from eventide.console.follow.match_lines import MatchWriter
 from eventide.console.follow.options import FollowOptions, end_marker
 from eventide.console.report import results_console
 from eventide.console.results import Output
-from eventide.errors import LimitError
+from eventide.errors import LimitError, unwrapped
 from eventide.sources.formats import Format
 
 runner = CliRunner()
@@ -213,6 +212,7 @@ def test_an_error_of_ours_is_found_inside_one_of_sparks():
     error = unwrapped(text)
     assert isinstance(error, LimitError)
     assert (error.condition, error.message, error.hint) == ("STATE_TOO_LARGE", "Too large.", "Less.")
+    assert str(error).splitlines()[1:4] == ["line 1, column 8", "  SELECT", "  ^"]
     assert unwrapped("ValueError: [X] y") is None
 
 

@@ -73,11 +73,11 @@ def seconds_to_stop(script, *arguments):
         return time.monotonic() - started
 
 
-# A slice takes tens of milliseconds; the rest is for machines that are busy with other tests.
+# A slice takes tens of milliseconds, a run that is not cut takes for ever; the rest is for machines that are busy with other tests.
 @pytest.mark.parametrize("case", CASES)
 def test_a_matcher_stops_when_it_is_interrupted(case):
-    assert seconds_to_stop(MATCHER, *CASES[case]) < 5
+    assert seconds_to_stop(MATCHER, *CASES[case]) < 30
 
 
 def test_a_search_for_row_patterns_stops_when_it_is_interrupted():
-    assert seconds_to_stop(ROWS) < 5
+    assert seconds_to_stop(ROWS) < 30

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pyarrow as pa
 import pytest
 
 import eventide as et
+from eventide import builder
 from eventide.errors import BindError
+from eventide.plan.expressions.schema import Kind, StreamSchema
+from eventide.runtime.streams.planning.lateness import bind_lateness
 
 TABLE = pa.table({"ts": [1, 2], "kind": ["A", "B"], "price": [1.5, 2.5], "day": ["2024-01-01", "2024-01-02"]})
 QUERY = et.query("SELECT * FROM trades WHERE A ; B")
@@ -43,8 +48,9 @@ def message_of(call) -> str:
         ),
         (
             {"time": "ts", "time_unit": "minutes"},
-            "[BAD_TIME_UNIT] There is no time unit minutes.\nHint: There is: us, ms, s.",
+            "[BAD_TIME_UNIT] There is no time unit minutes.\nHint: There are: s, ms, us, ns.",
         ),
+
     ],
 )
 def test_a_wrong_role_is_explained(roles, message):
@@ -125,3 +131,48 @@ def test_an_aggregate_of_lists_is_refused(aggregate):
     query = et.query(f"SELECT {aggregate} AS x WHERE B+ AS b WITHIN 5")
     with pytest.raises(BindError, match=r"\[TYPE_MISMATCH\] (SUM|MAX) of b reads values of the type"):
         query.check(et.events(table, time="ts", type="kind"))
+
+
+def test_a_unit_is_refused_where_times_have_none():
+    timed = TABLE.set_column(0, "ts", TABLE["ts"].cast(pa.timestamp("us")))
+    assert message_of(lambda: et.events(timed, time="ts", time_unit="ms")) == (
+        "[BAD_TIME_UNIT] The time column ts is a timestamp, which has no unit.\n"
+        "Hint: Leave out time_unit; it says what a column of whole numbers counts."
+    )
+
+
+@pytest.mark.parametrize(("unit", "second"), [("s", 1), ("ms", 1_000), ("us", 1_000_000), ("ns", 1_000_000_000)])
+def test_durations_are_those_of_the_unit(unit, second):
+    table = pa.table({"ts": [0, 3 * second, 3 * second + 1], "kind": ["A", "B", "B"]})
+    events = et.events(table, time="ts", type="kind", time_unit=unit)
+    assert et.query("SELECT b WHERE A ; B AS b WITHIN 3 seconds").match(events).num_rows == 1
+
+
+@pytest.mark.parametrize("setting", [{"lateness": "1 second"}, {"lateness": 0}, {"output": "early"}, {"buckets": 2}, {"max_state": 9}])
+def test_what_only_streams_have_is_refused_on_tables(setting):
+    events = et.events(TABLE, time="ts", type="kind", time_unit="s")
+    rows = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES 1 AS x PATTERN (A) DEFINE A AS true)"
+    for call in (
+        lambda: QUERY.match(events, **setting),
+        lambda: et.queries({"one": QUERY}).match(events, **setting),
+        lambda: et.sql(rows, t=TABLE, **setting),
+    ):
+        assert message_of(call).startswith("[NOT_A_STREAM]")
+
+
+@pytest.mark.parametrize("setting", [{"lateness": "1 second"}, {"buckets": 2}, {"max_state": 9}])
+def test_timeouts_of_a_table_refuse_what_only_streams_have(setting):
+    events = et.events(TABLE, time="ts", type="kind", time_unit="s")
+    query = et.query("SELECT * WHERE A ; B WITHIN 5 seconds")
+    assert message_of(lambda: query.timeouts(events, **setting)).startswith("[NOT_A_STREAM]")
+
+
+def test_durations_may_be_those_of_python():
+    built = builder.query(
+        builder.event("A") >> builder.event("B"), within=timedelta(minutes=10), slide=timedelta(minutes=5)
+    )
+    assert "WITHIN 10 minutes SLIDE 5 minutes" in built.text
+    steps = builder.query(builder.event("A") >> builder.event("B"), between_steps=timedelta(milliseconds=1500))
+    assert "WITHIN 1500 milliseconds BETWEEN STEPS" in steps.text
+    assert bind_lateness(timedelta(seconds=2), StreamSchema({"ts": Kind.TIMESTAMP}, "ts")) == 2_000_000
+    assert bind_lateness(timedelta(milliseconds=1), StreamSchema({"ts": Kind.INTEGER}, "ts", time_unit="s")) == 1

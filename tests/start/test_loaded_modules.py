@@ -13,6 +13,7 @@ import pyarrow.ipc
 import pytest
 
 import eventide as et
+from eventide.compilation.library import library_path
 
 HEAVY = ("numba", "duckdb", "pandas", "lark", "sqlglot", "typer", "pyspark", "pyarrow", "numpy")
 # What a query never needs that only lists its matches.
@@ -23,6 +24,11 @@ NOT_FOR_CEQL = (
     "eventide.progress",
     "eventide.sources",
 )
+# No first match needs these. `pyarrow.compute` writes documentation when it is imported.
+NOT_FOR_MATCHES = {"pandas", "pyarrow.compute", "pyarrow.dataset", "pyspark", "rich", "typer"}
+# Slow to import and needed by few: a dialect for SQL that is more than comparisons, masked arrays, random numbers, timeouts.
+SIMPLE = ("listed", "conditions", "fields")
+NOT_FOR_SIMPLE = {"sqlglot.dialects.duckdb", "numpy.ma", "numpy.random", "eventide.plan.timeouts", "eventide.runtime.tables.together"}
 LAZY = ("console", "datasets", "explain", "kinds", "language", "runtime.collect")
 
 
@@ -82,9 +88,19 @@ def test_a_first_match_does_without(name, events):
         f"assert {MATCHES[name]}.num_rows\n"
     )
     modules = loaded(code, events)
-    assert not modules & {"pandas", "typer", "rich", "pyspark"}
+    assert not modules & NOT_FOR_MATCHES
+    if library_path().exists():
+        assert "numba" not in modules
+    if name in SIMPLE:
+        assert not modules & NOT_FOR_SIMPLE
     if name != "rows":
         assert not [module for module in modules if module.startswith(NOT_FOR_CEQL)]
+
+
+def test_what_spark_ships_reads_no_text():
+    modules = loaded("import eventide.runtime.stage.assembly, eventide.runtime.collect.matches")
+    assert not modules & (NOT_FOR_MATCHES | {"duckdb", "lark", "numba", "sqlglot.dialects.spark"})
+    assert not [module for module in modules if module.startswith("eventide.language")]
 
 
 @pytest.mark.parametrize("package", LAZY)

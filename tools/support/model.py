@@ -57,6 +57,8 @@ class Refusal:
     on_stream: bool = False
     """Whether only a stream raises it, under these settings."""
     settings: tuple[tuple[str, str], ...] = ()
+    opened: bool = False
+    """Whether only a stream without Spark raises it."""
 
 
 def over_ticks(body: str) -> str:

@@ -292,6 +292,13 @@ _RUNS = (
 
 _STREAMS = (
     Refusal(
+        "STATEMENT_ON_STREAM",
+        "in `open`, a statement whose parts around the clause look at several rows",
+        f"SELECT COUNT(*) AS n FROM ({_pattern('A B')})",
+        "do that with what comes out, or run it on Spark",
+        opened=True,
+    ),
+    Refusal(
         "STREAM_NEEDS_TIME",
         "on a stream, ORDER BY that does not begin with a time",
         over_ticks("ORDER BY id MEASURES COUNT(*) AS n PATTERN (A B)"),

@@ -11,6 +11,7 @@ from eventide.loading import load_later
 
 if TYPE_CHECKING:
     from eventide.console.demo import run_demo
+    from eventide.console.doctor import examine
     from eventide.console.files import write_table
     from eventide.console.follow.command import SqlInputs, follow_query, follow_sql
     from eventide.console.follow.demo import run_stream_demo
@@ -35,6 +36,7 @@ __all__ = [
     "counting",
     "data_errors_named",
     "deliver",
+    "examine",
     "exit_code",
     "follow_query",
     "follow_sql",
@@ -64,6 +66,7 @@ __getattr__ = load_later(
     __name__,
     {
         "eventide.console.demo": ("run_demo",),
+        "eventide.console.doctor": ("examine",),
         "eventide.console.files": ("write_table",),
         "eventide.console.follow.command": ("SqlInputs", "follow_query", "follow_sql"),
         "eventide.console.follow.demo": ("run_stream_demo",),

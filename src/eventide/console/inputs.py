@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import eventide as et
 from eventide.console.choices import Engine
 from eventide.console.spark import data_errors_named
 from eventide.errors import DataError, EventideError, did_you_mean
+from eventide.records import record
 from eventide.sources.files import parse_times, read_column_names, read_table, require_file
 from eventide.sources.formats import Format, format_of
 
@@ -24,7 +24,7 @@ STANDARD_INPUT = "-"
 LONGEST_PATH = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """Where the events come from and which columns play which role; `stream` None is the one stream of the query."""
 

@@ -8,7 +8,8 @@ import sys
 from eventide.compilation.library import clean, kernel_names, library_path
 from eventide.compilation.linking import BuildError, build
 from eventide.compilation.signatures import read_table
-from eventide.console.report import SetupError, Stopwatch, counting, say
+from eventide.console.report import Stopwatch, counting, say
+from eventide.errors import SetupError
 
 
 def build_kernels(processes: int | None) -> None:
@@ -18,7 +19,7 @@ def build_kernels(processes: int | None) -> None:
         say(f"The kernels are built: {path.name}")
         return
     number = len(read_table())
-    say(f"Compiling {number} kernels, which takes some minutes of processor time, once")
+    say(f"Compiling {number} kernels, which takes two minutes of processor time, once")
     watch = Stopwatch()
     try:
         with counting("Compiling", number) as advance:

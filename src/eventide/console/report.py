@@ -19,7 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from eventide.console.values import plain_value
-from eventide.errors import DataError, EventideError, LimitError
+from eventide.errors import DataError, EventideError, LimitError, SetupError
+from eventide.runtime.waiting import shown_otherwise, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,10 +42,6 @@ ERROR_STYLES = {
     r"(?m)^ +\^+$": "bold red",
     r"(?m)^Hint:": "bold cyan",
 }
-
-
-class SetupError(EventideError):
-    """The machine lacks something that the command needs."""
 
 
 class Stopwatch:
@@ -164,7 +161,7 @@ def show_warning(message: str) -> None:
 
 @contextmanager
 def working(description: str) -> Iterator[Stopwatch]:
-    """Show a spinner while the block runs, on a terminal only, and give the time it takes.
+    """Show a spinner while the block runs, or a line on what is no terminal if it takes long, and give the time it takes.
 
     >>> with working("Counting") as watch:
     ...     pass
@@ -174,10 +171,11 @@ def working(description: str) -> Iterator[Stopwatch]:
     watch = Stopwatch()
     console = errors_console()
     if not console.is_terminal:
-        yield watch
+        with waiting(description), shown_otherwise():
+            yield watch
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True) as progress, shown_otherwise():
         progress.add_task(description, total=None)
         yield watch
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,13 +10,14 @@ from eventide.console.choices import STANDARD_OUTPUT
 from eventide.console.files import require_writable, write_table
 from eventide.console.report import Stopwatch, many, say, show_rows
 from eventide.console.spark import write_parquet
+from eventide.records import record
 from eventide.sources.formats import Format, format_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Output:
     """Where the user wants the result: a path, `-`, or None for a table of the first `limit_rows` rows."""
 
@@ -42,7 +42,7 @@ class Output:
                 require_writable(self.path)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Delivered:
     """How many rows there are, and the first of them when they are to be shown."""
 

@@ -8,12 +8,12 @@ import re
 import shutil
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from eventide.console.report import SetupError, debugging
-from eventide.errors import DataError
+from eventide.console.report import debugging
+from eventide.errors import DataError, SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -111,11 +111,22 @@ def _standard_error_into(path: Path) -> Iterator[None]:
     sink = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         os.dup2(sink, 2)
-        yield
+        with os.fdopen(os.dup(saved), "w", buffering=1) as terminal, _said_on(terminal):
+            yield
     finally:
         os.dup2(saved, 2)
         os.close(saved)
         os.close(sink)
+
+
+@contextmanager
+def _said_on(terminal: TextIO) -> Iterator[None]:
+    # What this process says meanwhile is for the user, unless somebody captures it.
+    if sys.stderr is not sys.__stderr__:
+        yield
+        return
+    with redirect_stderr(terminal):
+        yield
 
 
 @contextmanager

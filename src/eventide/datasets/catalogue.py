@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Setting:
     """A number that a data set can be given beyond its size, its keys and its seed."""
 
@@ -19,7 +20,7 @@ class Setting:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dataset:
     """What can be said about a data set without making it."""
 

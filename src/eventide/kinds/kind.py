@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from eventide.runtime.work import Work
 
 
-@dataclass(frozen=True)
+@record
 class Kind:
     """A kind of pattern: functions from its model to a bound pattern, to a plan, to a run and to a description."""
 

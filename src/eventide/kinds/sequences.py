@@ -10,7 +10,6 @@ from eventide.pattern import Query
 from eventide.plan.matchers.registry import choose
 from eventide.plan.rewrite import RULES
 from eventide.plan.sequences.bound_query import bind_query
-from eventide.plan.timeouts.plans import plan_timeouts
 from eventide.runtime.runs.asked import Asked
 from eventide.runtime.runs.sequences import RUNS
 
@@ -18,8 +17,14 @@ if TYPE_CHECKING:
     from eventide.explain.rendering.model import Description
 
 
+def _plan_timeouts(plan: Any, kinds_of: Any, *, streaming: bool) -> Any:
+    from eventide.plan.timeouts.plans import plan_timeouts  # noqa: PLC0415 - few queries are asked for their timeouts
+
+    return plan_timeouts(plan, kinds_of, streaming=streaming)
+
+
 def _describe(plan: Any, physical: str | None) -> Description:
     return explain.describe_sequence(plan, physical)
 
 
-SEQUENCES = Kind("sequences", Query, bind_query, RULES, choose, RUNS, _describe, {Asked.TIMEOUTS: plan_timeouts})
+SEQUENCES = Kind("sequences", Query, bind_query, RULES, choose, RUNS, _describe, {Asked.TIMEOUTS: _plan_timeouts})

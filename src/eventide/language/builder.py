@@ -10,7 +10,7 @@ WITHIN 30 minutes
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sqlglot import exp
@@ -20,7 +20,7 @@ from eventide.language.ceql.parser import parse_ceql
 from eventide.language.parts.columns import parse_columns
 from eventide.language.parts.sequences import build_absence, build_repeat, build_sequence, finished
 from eventide.language.parts.totals import parse_grouping, parse_ordering, parse_sample
-from eventide.language.parts.windows import parse_window
+from eventide.language.parts.windows import parse_window, window_text
 from eventide.language.parts.within import Within, parse_within
 from eventide.language.reading.expressions import parse_condition
 from eventide.language.reading.grammar import errors_in
@@ -48,15 +48,20 @@ from eventide.pattern.sequences import (
     Window,
     WindowUnit,
 )
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from datetime import timedelta
+
+    Size = str | int | timedelta
+    """A length of time or a number of events."""
 
 StrategyName = Literal["any", "next", "strict"]
 Clause = TypeVar("Clause")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PatternBuilder:
     """A pattern that can be extended; every method returns a new one."""
 
@@ -155,7 +160,7 @@ class PatternBuilder:
         return PatternBuilder(build_repeat(self.pattern, minimum, maximum, _strategy(strategy)))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AbsenceBuilder:
     """An event that must not occur, for use in a sequence."""
 
@@ -223,9 +228,9 @@ def query(
     where: str | None = None,
     streams: Iterable[str] = (),
     partition_by: Iterable[str] = (),
-    within: str | int | None = None,
-    slide: str | int | None = None,
-    between_steps: str | int | None = None,
+    within: Size | None = None,
+    slide: Size | None = None,
+    between_steps: Size | None = None,
     consume_by: str = "none",
     limit: int | None = None,
     group_by: str | None = None,
@@ -366,21 +371,21 @@ def _sample(size: int | None, seed: int | None) -> Sample | None:
     return _read(parse_sample, str(size) if seed is None else f"{size} SEED {seed}")
 
 
-def _within(within: str | int | None, slide: str | int | None, between_steps: str | int | None) -> Within:
-    read = Within() if within is None else parse_within(str(within))
+def _within(within: Size | None, slide: Size | None, between_steps: Size | None) -> Within:
+    read = Within() if within is None else parse_within(window_text(within))
     if slide is not None:
         read = replace(read, window=_sliding(read.window, slide))
     if between_steps is None:
         return read
     if read.step_window is not None:
         raise ParseError("BAD_WINDOW", "There are two windows between steps.", hint="Pass between_steps='30 seconds' alone.")
-    return replace(read, step_window=parse_within(f"{between_steps} BETWEEN STEPS").step_window)
+    return replace(read, step_window=parse_within(f"{window_text(between_steps)} BETWEEN STEPS").step_window)
 
 
-def _sliding(window: Window | None, slide: str | int) -> Window:
+def _sliding(window: Window | None, slide: Size) -> Window:
     if window is None:
         raise ParseError("BAD_WINDOW", "A window that slides needs a size.", hint="Pass within='30 minutes' as well.")
-    step = parse_window(str(slide))
+    step = parse_window(window_text(slide))
     if step.unit is not window.unit or step.unit not in (WindowUnit.DURATION, WindowUnit.TIME_UNITS) or step.size == 0:
         raise ParseError(
             "BAD_WINDOW",

@@ -7,9 +7,11 @@ equality.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +38,7 @@ class SkipTo(Enum):
     LAST = "TO LAST"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variable:
     """One row that is mapped to a primary pattern variable."""
 
@@ -44,21 +46,21 @@ class Variable:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Concatenation:
     """The parts one after the other."""
 
     parts: tuple[RowPattern, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Alternation:
     """One of the parts, an earlier one preferred."""
 
     parts: tuple[RowPattern, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Permutation:
     """The parts in any order; orders that keep earlier parts first are preferred (PERMUTE)."""
 
@@ -66,7 +68,7 @@ class Permutation:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Repetition:
     """The part `least` to `most` times (None: without bound); more rounds preferred, or fewer when reluctant."""
 
@@ -77,7 +79,7 @@ class Repetition:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exclusion:
     """The part, whose rows ALL ROWS PER MATCH leaves out (`{- ... -}`)."""
 
@@ -85,21 +87,21 @@ class Exclusion:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartitionStart:
     """Nothing, and only before the first row of a partition (`^`)."""
 
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartitionEnd:
     """Nothing, and only after the last row of a partition (`$`)."""
 
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Empty:
     """Nothing, everywhere (`()`)."""
 
@@ -111,7 +113,7 @@ RowPattern = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SortKey:
     """A column of ORDER BY; nulls come first in ascending and last in descending order unless the query says otherwise."""
 
@@ -120,7 +122,7 @@ class SortKey:
     nulls_first: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Measure:
     """A column that MEASURES defines."""
 
@@ -129,7 +131,7 @@ class Measure:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Definition:
     """The condition that a row must meet to be mapped to a variable (DEFINE)."""
 
@@ -138,7 +140,7 @@ class Definition:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Subset:
     """A union variable: its rows are those of its members (SUBSET)."""
 
@@ -147,7 +149,7 @@ class Subset:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Skip:
     """AFTER MATCH SKIP; `variable` is set for FIRST and LAST."""
 
@@ -155,7 +157,7 @@ class Skip:
     variable: Name | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowQuery:
     """A whole MATCH_RECOGNIZE clause.
 

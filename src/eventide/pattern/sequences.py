@@ -1,14 +1,16 @@
 """The pattern model: what a query says, free of how it was written and of how it is run.
 
-Every language parses to these frozen dataclasses. Spans point into the query text for error messages and take no part in
+Every language parses to these records. Spans point into the query text for error messages and take no part in
 equality, so two texts that mean the same compare equal.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +47,7 @@ class Consumption(Enum):
     ANY = "any"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expression:
     """A scalar or boolean Spark SQL expression.
 
@@ -60,7 +62,7 @@ class Expression:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Event:
     """One event of a type; `type` None takes an event of any type, `stream` None one of any stream."""
 
@@ -69,7 +71,7 @@ class Event:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Named:
     """Bind every event of the inner pattern to a variable (AS)."""
 
@@ -78,7 +80,7 @@ class Named:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Filtered:
     """Keep the matches of the inner pattern for which the condition holds (FILTER)."""
 
@@ -87,7 +89,7 @@ class Filtered:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Absence:
     """No such event may occur (NOT, `!`); `variable` names it for conditions, `condition` restricts which events count."""
 
@@ -97,7 +99,7 @@ class Absence:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gap:
     """What may lie between two neighbouring parts of a sequence."""
 
@@ -105,7 +107,7 @@ class Gap:
     absences: tuple[Absence, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sequence:
     """The parts one after the other; `gaps[i]` stands between `parts[i]` and `parts[i + 1]`.
 
@@ -119,7 +121,7 @@ class Sequence:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Either:
     """One of the parts (OR)."""
 
@@ -127,7 +129,7 @@ class Either:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Both:
     """All of the parts, in any order and interleaved, over distinct events (AND)."""
 
@@ -136,7 +138,7 @@ class Both:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Repeat:
     """The inner pattern `minimum` to `maximum` times in a row; `maximum` None is without bound; `strategy` rules the loop."""
 
@@ -163,7 +165,7 @@ class WindowUnit(Enum):
         """Whether the window is a length of time."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """How far the last event of a match may lie from its first, or (between steps) each event from the one before it.
 
@@ -178,7 +180,7 @@ class Window:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OutputItem:
     """One column of the result: a variable (its events), an attribute, an expression or an aggregate."""
 
@@ -187,7 +189,7 @@ class OutputItem:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name:
     """A name the user wrote, with its place."""
 
@@ -203,7 +205,7 @@ class GroupUnit(Enum):
     WINDOW = "window"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Grouping:
     """GROUP BY: the output aggregates over all matches of each group; `size` of a window None is the SLIDE of WITHIN."""
 
@@ -212,7 +214,7 @@ class Grouping:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ordering:
     """ORDER BY: the score by which LIMIT chooses matches."""
 
@@ -221,7 +223,7 @@ class Ordering:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sample:
     """SAMPLE: so many matches drawn at random; the same seed draws the same ones."""
 
@@ -230,7 +232,7 @@ class Sample:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Query:
     """A whole query. `output` None is `SELECT *`; `streams` empty takes the one stream that is given.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
@@ -19,6 +19,7 @@ from eventide.plan.sequences.predicates import assign_predicates, with_bits
 from eventide.plan.sequences.structure import loops_freely, uses_strategy
 from eventide.plan.sequences.windows import reads_clock
 from eventide.plan.totals.results import MatchSample, bind_results, binder_of
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ _CONSUME = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class CompiledQuery:
     """A query as data for every matcher; a Plan says in addition which of them runs it."""
 

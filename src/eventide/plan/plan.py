@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from eventide.match.protocol import Keep
@@ -13,11 +13,12 @@ from eventide.plan.sequences.automaton import Automaton
 from eventide.plan.sequences.labelling import Labelling
 from eventide.plan.totals.methods import Growth, TotalsMethod, choose_method
 from eventide.plan.totals.results import Best, Groups
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.plan.sequences.output import OutputPlan
 
-@dataclass(frozen=True)
+@record
 class MatcherChoice:
     """The matcher that takes the events in order, and why; `forced` is the one that the user asked for."""
 
@@ -30,7 +31,7 @@ class MatcherChoice:
     """Whether a look at the first events could change the choice."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class Plan(CompiledQuery):
     """All that a runtime needs to run a query, free of the engine that runs it."""
 

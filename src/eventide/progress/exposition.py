@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Family:
     """A metric: its name, its type (counter or gauge), what it says, and its samples as labels with a value."""
 

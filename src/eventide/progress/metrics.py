@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventide.progress.exposition import Family
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Value = Callable[["Watched"], int | float | None]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Watched:
     """A query that is or was running."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from eventide.errors import BindError
+from eventide.records import record
 from eventide.runtime.prepare.sequences import merged
 from eventide.runtime.relational.engines import engine_of
 from eventide.runtime.relational.types import kinds_of_columns
@@ -29,7 +29,7 @@ def read_events(data: Any) -> tuple[Adapter, Relation, dict[str, Kind]]:
     return engine, relation, kinds_of_columns(engine.schema(relation))
 
 
-@dataclass(frozen=True)
+@record
 class RowInput:
     """The rows of one relation."""
 
@@ -56,7 +56,7 @@ class RowInput:
         _refuse_nested(keys, [self.engine.schema(self.rows)])
 
 
-@dataclass(frozen=True)
+@record
 class EventInput:
     """The events of one or several streams."""
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+from datetime import timedelta
+from typing import Any
 
 from eventide.errors import BindError
+from eventide.language.parts.windows import window_text
+from eventide.records import record
 from eventide.runtime.stage.gathering import Cuts
 from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
 
@@ -12,7 +16,7 @@ FINAL = "final"
 ERROR = "error"
 
 
-@dataclass(frozen=True)
+@record
 class RunOptions:
     """The settings of a run; None leaves one as it is by default."""
 
@@ -21,7 +25,7 @@ class RunOptions:
     matcher: str | None = None
     distribution: str | None = None
     slices: int | None = None
-    lateness: str | int | None = None
+    lateness: str | int | timedelta | None = None
     output: str = FINAL
     buckets: int | None = None
     max_state: int | None = None
@@ -29,13 +33,23 @@ class RunOptions:
     cuts: Cuts = field(default_factory=Cuts)
     """How many rows a kernel gets at once; for tests."""
 
+    def written(self, *names: str) -> dict[str, Any]:
+        """Return some settings as JSON can hold them.
+
+        >>> from datetime import timedelta
+        >>> RunOptions(lateness=timedelta(seconds=1)).written("lateness", "output")
+        {'lateness': '1000000 us', 'output': 'final'}
+        """
+        settings = {name: getattr(self, name) for name in names}
+        return {name: window_text(value) if isinstance(value, timedelta) else value for name, value in settings.items()}
+
     def check(self, *, streaming: bool) -> None:
-        """Refuse what cannot act on a table, or on a stream; lateness is harmless, so that one call serves both."""
-        of_streams = (self.output, self.buckets, self.max_state, self.overflow)
-        if not streaming and of_streams != (FINAL, None, None, ERROR):
+        """Refuse what cannot act on a table, or on a stream."""
+        of_streams = (self.lateness, self.output, self.buckets, self.max_state, self.overflow)
+        if not streaming and of_streams != (None, FINAL, None, None, ERROR):
             raise BindError(
                 "NOT_A_STREAM",
-                "output, buckets, max_state and overflow are for streaming DataFrames; here all events are known.",
+                "lateness, output, buckets, max_state and overflow are for streams; here all events are known.",
                 hint="Leave them out, or read the events with spark.readStream.",
             )
         if streaming and self.max_matches is not None:

@@ -6,7 +6,6 @@ its checkpoint reads again exactly what it had planned to read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
@@ -18,6 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from eventide.errors import BindError, DataError
+from eventide.records import record
 from eventide.sources.pace import Pace
 from eventide.sources.recording import Recording
 from eventide.sources.settings import ReplaySettings
@@ -32,7 +32,7 @@ NAME = "eventide_replay"
 ROWS_PER_ARROW_BATCH = 10_000
 
 
-@dataclass(frozen=True)
+@record
 class Rows(InputPartition):
     """The rows from one number up to, not including, another."""
 

@@ -6,12 +6,12 @@ generator takes the percentage of late events and K, as the one of Li 2010, 4.6,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eventide.errors import DataError
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Disorder:
     """How far a sequence of events is from the order of time: how many are late, and by how much at most."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from eventide.errors import BindError, ParseError, did_you_mean
 from eventide.language.parts.windows import parse_window
 from eventide.pattern.sequences import WindowUnit
+from eventide.records import record
 from eventide.sources.formats import Format
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ FOREVER = 0
 FORMAT_OPTION = "file_format ="
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReplaySettings:
     """A file and how its rows come back: when, in which order, how often. `jitter` and `disorder` are percentages."""
 

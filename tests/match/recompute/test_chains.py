@@ -22,6 +22,9 @@ from eventide.match.recompute.bit_rows.bits import words_for
 from eventide.match.recompute.bit_rows.comparisons import GREATER
 from match.recompute.points import joined, random_predicates, random_side
 
+# numba compiles what only benchmarks use.
+pytestmark = pytest.mark.ci
+
 
 def packed(flags):
     """Return flags as words."""

@@ -13,6 +13,9 @@ from benchmarks.recompute.relations import KINDS, points
 from eventide.match.recompute.bit_rows.comparisons import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
 from match.recompute.points import dirty_bits, inside, joined, random_box, random_points, random_side, unpacked
 
+# numba compiles what only benchmarks use.
+pytestmark = pytest.mark.ci
+
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dimensions", range(2, 7))

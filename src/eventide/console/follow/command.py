@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import environ
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from eventide.console.follow.inputs import StreamInput, look_at_input
 from eventide.console.follow.options import FollowOptions, end_marker
 from eventide.console.inputs import Source, UsageMistakeError, as_arguments, bind_roles, require_columns
 from eventide.console.sql import load_tables, named_paths, tables_named
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,7 @@ def follow_query(
     follow(matches, output, ending, options.checkpoint)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SqlInputs:
     """The inputs of SQL on streams, given as NAME=PATH: streams, tables that stay as they are, and the time of a replay."""
 

@@ -17,10 +17,10 @@ from rich.text import Text
 import eventide as et
 from eventide.console import report
 from eventide.console.files import write_table
-from eventide.console.follow.errors import stream_errors_named
 from eventide.console.follow.following import Ending, running, status_line, steps, summary
 from eventide.console.spark import start_session
 from eventide.datasets import cards
+from eventide.errors import errors
 from eventide.progress.tally import EPOCH, Tally, read_progress
 from eventide.sources.disorder import measure_disorder
 from eventide.sources.recording import Recording
@@ -141,7 +141,7 @@ def _watch(matches: Any, arrivals: Arrivals, console: Console) -> tuple[list[dic
     tally, told = Tally(), Tally()
     with (
         tempfile.TemporaryDirectory(prefix="eventide-demo-", ignore_cleanup_errors=True) as checkpoint,
-        stream_errors_named(),
+        errors(),
         status_line(console) as show,
         running(matches, checkpoint, processingTime=TRIGGER) as (query, arrived),
     ):

@@ -6,16 +6,16 @@ import json
 import signal
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event, current_thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from eventide.console import report
-from eventide.console.follow.errors import stream_errors_named
 from eventide.console.follow.match_lines import MatchWriter
+from eventide.errors import errors
 from eventide.progress.tally import Tally, read_progress
 from eventide.progress.words import UNUSUAL, moment, size
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ POLL_SECONDS = 0.2
 IDLE_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ending:
     """When a followed stream ends: after some seconds, when nothing comes any more, or when so many rows were read."""
 
@@ -73,7 +73,7 @@ def follow(frame: DataFrame, output: Output, ending: Ending, checkpoint: str | N
     reason = ""
     tally = Tally()
     try:
-        with _checkpoint_folder(checkpoint) as folder, stream_errors_named(), status_line(results) as show:
+        with _checkpoint_folder(checkpoint) as folder, errors(), status_line(results) as show:
             with running(frame, folder) as (query, arrived):
                 for told in steps(query, tally, ending):
                     _write_all(arrived, writer)

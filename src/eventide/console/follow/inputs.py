@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eventide.errors import DataError
+from eventide.records import record
 from eventide.sources.files import INPUT_OPTION, parse_times, read_table, require_file
 from eventide.sources.formats import Format, format_of
 from eventide.sources.plain_types import plain_table
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 REPLAY_FORMAT = "eventide_replay"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StreamInput:
     """A stream that can be opened once there is a Spark session; `recording` is None for a folder."""
 

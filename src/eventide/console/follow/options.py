@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,7 +14,8 @@ from eventide.console.inputs import UsageMistakeError
 from eventide.errors import ParseError
 from eventide.language.parts.windows import parse_window
 from eventide.pattern import WindowUnit
-from eventide.plan.expressions.schema import TIME_UNITS
+from eventide.plan.expressions.schema import UNITS_PER_SECOND
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +27,7 @@ A_SECOND = 1_000_000
 SECONDS_A_BATCH = 3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FollowOptions:
     """The options of the command that only a stream has; None is one that was not given."""
 
@@ -105,7 +107,7 @@ def end_marker(query: QueryModel, lateness: str | None, kind: pa.DataType, time_
     '13000000 us'
     """
     numbers = pa.types.is_integer(kind)
-    scale = TIME_UNITS[time_unit] if numbers and time_unit is not None else 1
+    scale = Fraction(A_SECOND, UNITS_PER_SECOND[time_unit]) if numbers and time_unit is not None else Fraction(1)
     waited = [0]
     if lateness is not None:
         with suppress(ParseError):
@@ -115,9 +117,9 @@ def end_marker(query: QueryModel, lateness: str | None, kind: pa.DataType, time_
     if query.window is not None and query.window.unit.timed:
         # Ordered output waits for the window once more.
         waited.append(2 * _in_units(query.window.unit, query.window.size, scale))
-    distance = sum(waited) + max(1, A_SECOND // scale if not numbers or time_unit else 1)
+    distance = sum(waited) + max(1, int(A_SECOND // scale) if not numbers or time_unit else 1)
     return str(distance) if numbers else f"{distance} us"
 
 
-def _in_units(unit: WindowUnit, size: float, scale: int) -> int:
-    return int(-(-size // scale)) if unit is WindowUnit.DURATION else int(size)
+def _in_units(unit: WindowUnit, size: float, scale: Fraction) -> int:
+    return ceil(int(size) / scale) if unit is WindowUnit.DURATION else int(size)

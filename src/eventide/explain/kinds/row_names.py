@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -13,6 +12,7 @@ from eventide.match.row_pattern.programs import WATCH_COUNT, WATCH_LABEL, WATCH_
 from eventide.pattern.row_pattern_printing import quote_variable
 from eventide.plan.row_patterns.readings import Cell, Classifier, MatchNumber, Total
 from eventide.plan.row_patterns.watched_values import UNCAPPED
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,7 +52,7 @@ def plain_sql(tree: exp.Expression, variable: str | None = None) -> str:
     return str(holder.this.sql(dialect="spark"))
 
 
-@dataclass(frozen=True)
+@record
 class ReadingNames:
     """Names the readings of one plan; `running` adds RUNNING or FINAL, where they differ."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from eventide.explain.rendering.model import MATCH, MORE, EdgeKind, StateGraph
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ class Shape(Enum):
     MORE = auto()
 
 
-@dataclass(frozen=True)
+@record
 class DrawnNode:
     """A node with a name that is its own in the whole diagram."""
 
@@ -31,7 +31,7 @@ class DrawnNode:
     shape: Shape
 
 
-@dataclass(frozen=True)
+@record
 class DrawnEdge:
     """An edge between two nodes."""
 
@@ -41,7 +41,7 @@ class DrawnEdge:
     kind: EdgeKind
 
 
-@dataclass(frozen=True)
+@record
 class Box:
     """One state graph; it has a label where it is not the only one of the diagram."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from eventide.records import record
 
 MATCH = "match"
 """The node that edges of kind MATCH lead to."""
@@ -23,7 +24,7 @@ class EdgeKind(Enum):
     MATCH = auto()
 
 
-@dataclass(frozen=True)
+@record
 class Edge:
     """An edge of a diagram, from the state of its move to a node."""
 
@@ -32,7 +33,7 @@ class Edge:
     kind: EdgeKind = EdgeKind.TAKE
 
 
-@dataclass(frozen=True)
+@record
 class Move:
     """A move of a state: how it reads in text, and the edges that a diagram draws for it."""
 
@@ -40,7 +41,7 @@ class Move:
     edges: tuple[Edge, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class State:
     """A node of a diagram with its label, under its title in text."""
 
@@ -50,7 +51,7 @@ class State:
     moves: tuple[Move, ...]
 
 
-@dataclass(frozen=True)
+@record
 class StateGraph:
     """An automaton: a line that says how to read it, its states, and what is to be said after them."""
 
@@ -60,7 +61,7 @@ class StateGraph:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Section:
     """Lines or a table under a title; without rows it is not shown."""
 
@@ -77,7 +78,7 @@ class Section:
         return cls(title, tuple((line,) for line in lines if line is not None))
 
 
-@dataclass(frozen=True)
+@record
 class Description:
     """How one pattern is run; `text` is the pattern, `physical` the relational engine's own plan."""
 

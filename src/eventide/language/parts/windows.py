@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
@@ -40,6 +41,15 @@ def parse_window(text: str, offset: int = 0, source_text: str | None = None) -> 
     Window(unit=<WindowUnit.EVENTS: 'events'>, size=100, slide=None, attribute=None)
     """
     return _WindowReader(text, offset, source_text).window()
+
+
+def window_text(size: str | float | timedelta) -> str:
+    """Return what a caller gave as the size of a window as it is written behind WITHIN.
+
+    >>> window_text(timedelta(minutes=5)), window_text("5 minutes"), window_text(5)
+    ('300000000 us', '5 minutes', '5')
+    """
+    return f"{size // timedelta(microseconds=1)} us" if isinstance(size, timedelta) else str(size)
 
 
 def parse_whole_number(token: Token, condition: str, what: str, hint: str) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventide.errors import ParseError, Span
 from eventide.language.parts.windows import parse_window
 from eventide.language.reading.tokens import depth_change, is_word, span_of, tokenize
 from eventide.pattern.sequences import Window, WindowUnit
+from eventide.records import record
 
 if TYPE_CHECKING:
     from lark import Token
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _BOTH = "Write WITHIN 10 minutes, 30 seconds BETWEEN STEPS."
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Within:
     """What a WITHIN clause says: how long a match may be, and how far its neighbouring events may lie apart."""
 

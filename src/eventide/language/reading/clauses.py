@@ -6,12 +6,12 @@ misplaced and misspelt clauses precise, and lets every expression be handed to s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from eventide.errors import ParseError, Span
 from eventide.language.reading.tokens import depth_change, is_word, span_of
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -47,7 +47,7 @@ _FOREIGN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Clause:
     """A clause: its keyword as one word (`PARTITION_BY`), the tokens of the keyword, and the tokens behind it."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import lark
 from lark import Lark, Token, Transformer
-from lark.grammar import Rule
+from lark.grammar import NonTerminal, Rule, RuleOptions, Symbol, Terminal
 from lark.lexer import Lexer, TerminalDef
 
 if TYPE_CHECKING:
@@ -89,7 +89,28 @@ def restored(text: str, transformer: Transformer[Token, Any]) -> Lark:
     table["tokens"] = _by_number(table["tokens"])
     table["states"] = {state: _by_number(actions) for state, actions in _by_number(table["states"]).items()}
     # `Lark.load` takes no transformer; the parsers that lark's own generator writes come in by this way.
-    return Lark._load_from_dict(data, _by_number(memo), transformer=transformer)  # type: ignore[no-any-return, no-untyped-call]  # noqa: SLF001
+    return Lark._load_from_dict(data, _with_rules(_by_number(memo)), transformer=transformer)  # type: ignore[no-any-return, no-untyped-call]  # noqa: SLF001
+
+
+def _with_rules(memo: dict[int, Any]) -> dict[int, Any]:
+    """Put the rules of a grammar into the place of their texts, which lark would read one symbol after the other."""
+    symbols: dict[tuple[str, str, bool], Symbol] = {}
+    options: dict[str, RuleOptions] = {}
+
+    def symbol(entry: dict[str, Any]) -> Symbol:
+        key = (entry["__type__"], entry["name"], entry.get("filter_out", False))
+        if key not in symbols:
+            kind, name, filter_out = key
+            symbols[key] = Terminal(name, filter_out) if kind == "Terminal" else NonTerminal(name)
+        return symbols[key]
+
+    def rule(entry: dict[str, Any]) -> Rule:
+        said = {name: value for name, value in entry["options"].items() if name != "__type__"}
+        known = options.setdefault(str(said), RuleOptions(**said))
+        origin = NonTerminal(entry["origin"]["name"])
+        return Rule(origin, [symbol(part) for part in entry["expansion"]], entry["order"], entry["alias"], known)
+
+    return {number: rule(entry) if entry["__type__"] == "Rule" else entry for number, entry in memo.items()}
 
 
 def _digest(text: str) -> str:

@@ -7,7 +7,7 @@ wraps the conditions: `WHERE skip_till_next_match(a, b[]) { ... }`. Without RETU
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -48,9 +48,10 @@ from eventide.pattern.sequences import (
     absences,
     walk,
 )
+from eventide.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Where:
     """What a WHERE clause says."""
 
@@ -60,7 +61,7 @@ class _Where:
     variables: tuple[Token, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Parsed:
     """A query before its strategy and its conditions were worked in."""
 

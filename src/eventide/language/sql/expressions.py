@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import ErrorLevel, TokenType, exp
@@ -14,6 +13,7 @@ from eventide.language.reading.short_forms import make_identifier, place_of
 from eventide.language.reading.tokens import is_word, span_of
 from eventide.language.sql.sqlglot_reading import PlacedParser, PlacedSpark, explain_sql, moved
 from eventide.pattern.expressions import expression_from_tree
+from eventide.records import record
 
 if TYPE_CHECKING:
     from lark import Token
@@ -28,7 +28,7 @@ _NO_KEYWORDS = (TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER)
 _BETWEEN_OPERANDS = frozenset((*PlacedParser.RANGE_PARSERS, TokenType.AND, TokenType.OR, TokenType.XOR, TokenType.NOT))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowNames:
     """The variables of a PATTERN and the union variables of its SUBSET, as they are spelt there."""
 

@@ -6,7 +6,6 @@ quantifier `* + ? {n} {n,} {,m} {n,m}`, reluctant with a `?` behind it; parts si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from typing import Any
@@ -32,6 +31,7 @@ from eventide.pattern.row_patterns import (
     RowPattern,
     Variable,
 )
+from eventide.records import record
 
 _SYMBOLS = {
     "|": "BAR",
@@ -93,7 +93,7 @@ def _check_depth(tokens: list[Token], source_text: str) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Placed:
     """A pattern and where it stands, brackets included."""
 

@@ -5,7 +5,7 @@ Every clause leaves a table `__et_match_0`, `__et_match_1`, ... in the tree of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from sqlglot import ErrorLevel, TokenType, exp
@@ -16,6 +16,7 @@ from eventide.language.sql.match_recognize import parse_match_recognize
 from eventide.language.sql.sqlglot_reading import PlacedParser, PlacedSpark, explain_sql
 from eventide.language.sql.statement_errors import misspelt_match_recognize, refuse_other_statements
 from eventide.language.sql.statement_scan import find_clause_texts, scan_statement, without_bodies
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 MATCH_PREFIX = "__et_match_"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MatchClause:
     """A MATCH_RECOGNIZE clause, the table expression it stands over, and the name it has in the tree."""
 
@@ -39,7 +40,7 @@ class MatchClause:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Statement:
     """A SQL query; a clause comes after those that its input holds."""
 

@@ -7,10 +7,10 @@ comments are stepped over.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from eventide.errors import ParseError, Span
 from eventide.language.reading.tokens import MAXIMUM_DEPTH
+from eventide.records import record
 
 _PIECE = re.compile(
     r"""
@@ -27,7 +27,7 @@ _PIECE = re.compile(
 _COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Piece:
     """A word, a string, a quoted name or a single sign, with its place."""
 
@@ -37,7 +37,7 @@ class Piece:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ClauseText:
     """Where a MATCH_RECOGNIZE clause stands: its keyword, and what is between its parentheses."""
 

@@ -14,6 +14,7 @@ from eventide.errors import BindError
 from eventide.match.programs.operators import STACK, Op
 from eventide.plan.expressions.references import span_of
 from eventide.plan.expressions.schema import Kind
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,7 +74,7 @@ _ARITHMETIC: dict[type[exp.Expr], tuple[Op, Op]] = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class ValueColumn:
     """An expression over one event that a condition reads, computed in Prepare."""
 

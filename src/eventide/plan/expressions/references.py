@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from eventide.errors import BindError, Span
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ ALL_EVENTS = "*"
 """The variable that COUNT(*) reads: every event of the match."""
 
 
-@dataclass(frozen=True)
+@record
 class Reference:
     """One place where an expression reads the match: `kind` is bare, next, prev, or a set function."""
 

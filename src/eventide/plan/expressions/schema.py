@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,10 +50,11 @@ class Kind(Enum):
 
 CLOCK_COLUMN = "__et_clock"
 """The event time as a whole number under one name for all streams: microseconds since 1970, or units of an integer column."""
-TIME_UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000}
+UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+"""What an integer time column may count."""
 
 
-@dataclass(frozen=True)
+@record
 class StreamSchema:
     """The columns of one stream and the roles of some.
 
@@ -64,6 +67,17 @@ class StreamSchema:
     tie_break: str | None = None
     types: tuple[str, ...] | None = None
     time_unit: str | None = None
+
+    def units(self, microseconds: int) -> Fraction:
+        """Return a duration in the units of the time column, which must have one.
+
+        >>> StreamSchema({"t": Kind.INTEGER}, time="t", time_unit="ms").units(2_500)
+        Fraction(5, 2)
+        """
+        if self.columns[self.time] is not Kind.INTEGER:
+            return Fraction(microseconds)
+        assert self.time_unit is not None
+        return Fraction(microseconds * UNITS_PER_SECOND[self.time_unit], 1_000_000)
 
     def resolve(self, name: str) -> str | None:
         """Return the column that a name means: exactly, or else without regard to case.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eventide.match.budget import Budget
@@ -10,6 +10,7 @@ from eventide.match.disorder.settings import DisorderSettings, ForbiddenEvent
 from eventide.pattern import Selector, Strategy
 from eventide.plan.matchers.protocol import DISORDER, Cost, Description, Takes
 from eventide.plan.sequences.structure import BoundGap, Chain, Loop, Node, One
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.match.dag.enumeration import MatchBatch
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 64
 
 
-@dataclass(frozen=True)
+@record
 class DisorderShape:
     """A sequence of single events: the occurrence of each step, the events forbidden in its gaps, the window."""
 

@@ -8,8 +8,9 @@ longer to write a match. The figures were measured with `python -m benchmarks ch
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ _WORD = 64
 _MOST_DOUBLINGS = 900
 
 
-@dataclass(frozen=True)
+@record
 class _WayBack:
     """For each event: how many others are looked at on the way back, how many partial matches and matches there are."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
+
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.match.protocol import Matcher
@@ -29,7 +30,7 @@ class Takes(Enum):
     PARTITIONS = "whole partitions of rows"
 
 
-@dataclass(frozen=True)
+@record
 class Cost:
     """What a matcher is expected to cost: microseconds for an event where a sample was seen, else a rank; and why."""
 
@@ -37,7 +38,7 @@ class Cost:
     reason: str
 
 
-@dataclass(frozen=True)
+@record
 class Description:
     """What there is to say of a matcher that runs a plan; `conditions` says what it makes of each condition between events."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from eventide.match.programs.operators import Op
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 MOST_EVENTS = 1 << 16
 PAIRS = 4_000
 """How many pairs conditions are judged on."""
-_SEED = 20
+_STEPS = (0.7548776662466927, 0.5698402909980532)
+"""1 / g and 1 / g ** 2 for the g with g ** 3 = g + 1."""
 _COMPARISONS: dict[int, Callable[[Any, Any], Any]] = {
     Op.EQ_I: np.equal,
     Op.NE_I: np.not_equal,
@@ -36,7 +38,7 @@ _COMPARISONS: dict[int, Callable[[Any, Any], Any]] = {
 _DOUBLES = (Op.EQ_F, Op.NE_F, Op.LT_F, Op.LE_F)
 
 
-@dataclass(frozen=True)
+@record
 class Sample:
     """What some events show of a query.
 
@@ -90,7 +92,17 @@ def _begins(key: Integers, clock: Integers, window_start: Integers) -> Integers:
     return begin[:events]
 
 
-@dataclass(frozen=True)
+def _spread_points(count: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return points that fill the unit square evenly, by Roberts's sequence: no `numpy.random`, which is slow to import.
+
+    >>> [part.round(2).tolist() for part in _spread_points(2)]
+    [[0.5, 0.25], [0.5, 0.07]]
+    """
+    number = np.arange(count, dtype=np.float64)
+    return (0.5 + _STEPS[0] * number) % 1.0, (0.5 + _STEPS[1] * number) % 1.0
+
+
+@record
 class _Side:
     """A value of an event: the variable that takes it, the column, whether it is the later one of two of the same variable."""
 
@@ -158,7 +170,6 @@ class _Pairs:
 
     def _drawn(self, first: _Side, second: _Side) -> tuple[Integers, Integers]:
         """Return rows of events of the first side, and for each that of an event of the second side later in the window."""
-        rng = np.random.default_rng(_SEED)
         mask = self._batch.mask[self._order]
         firsts = np.flatnonzero(mask & self._bits(first.variable))
         seconds = np.flatnonzero(mask & self._bits(second.variable))
@@ -168,8 +179,9 @@ class _Pairs:
             return self._order[:0], self._order[:0]
         # Windows with more pairs are drawn more often, as they cost more.
         weights = np.cumsum(high - low)
-        drawn = np.searchsorted(weights, rng.integers(0, weights[-1], PAIRS), side="right")
-        partner = low[drawn] + (rng.random(PAIRS) * (high - low)[drawn]).astype(np.int64)
+        window, place = _spread_points(PAIRS)
+        drawn = np.searchsorted(weights, (window * weights[-1]).astype(np.int64), side="right")
+        partner = low[drawn] + (place * (high - low)[drawn]).astype(np.int64)
         return self._order[firsts[partner]], self._order[seconds[drawn]]
 
     def _bits(self, variable: str) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from eventide.pattern import Strategy
 from eventide.plan.sequences.structure import Alternatives, BoundGap, Chain, Loop, Mix, Node, One
+from eventide.records import record
 
 MOST_SEQUENCES = 16
 """Each sequence is searched by itself, and their number doubles with every part that may be missing."""
@@ -13,7 +14,7 @@ MOST_SEQUENCES = 16
 _NOTHING = BoundGap(Strategy.ANY)
 
 
-@dataclass(frozen=True)
+@record
 class SequencePart:
     """A step of a sequence: an occurrence, how often it comes, and the gap before it."""
 

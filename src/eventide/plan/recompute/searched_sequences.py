@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eventide.match.programs.operators import Op
@@ -19,6 +19,7 @@ from eventide.match.recompute.shape import (
 from eventide.pattern import Selector
 from eventide.plan.expressions.references import ALL_EVENTS
 from eventide.plan.recompute.part_sequences import NoSequences, PartSequence, sequences_of
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +44,7 @@ _COMPARES = {
 _DOUBLES = (Op.EQ_F, Op.LT_F, Op.LE_F)
 
 
-@dataclass(frozen=True)
+@record
 class _Operand:
     """One side of a comparison: bare, the next event, or the first or last one of a variable."""
 
@@ -168,7 +169,7 @@ def _part(op: Op) -> Part:
     return Part.TAIL if op is Op.LAST else Part.ALL
 
 
-@dataclass(frozen=True)
+@record
 class SearchedSequence:
     """A sequence that is searched, with what the conditions become in it."""
 

@@ -24,6 +24,7 @@ from eventide.pattern.row_patterns import (
     Repetition,
     Variable,
 )
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.pattern.row_patterns import RowPattern
@@ -35,7 +36,7 @@ LARGEST = 20_000
 MOST_MOVES = 1_000_000
 
 
-@dataclass(frozen=True)
+@record
 class Position:
     """A place of the pattern that takes one row."""
 
@@ -43,7 +44,7 @@ class Position:
     excluded: bool
 
 
-@dataclass(frozen=True)
+@record
 class RowAutomaton:
     """Positions, and the ordered moves of each of them and of the two starts (inside a partition, and at its first row)."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
@@ -12,6 +11,7 @@ from eventide.plan.row_patterns.automaton import RowAutomaton, build
 from eventide.plan.row_patterns.conditions import DefinitionBinder, Definitions
 from eventide.plan.row_patterns.output import RowOutput, bind_output
 from eventide.plan.row_patterns.readings import Names
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eventide.plan.expressions.schema import KindsOf
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class BoundRowPattern:
     """A clause whose names are resolved: what rewrite rules would take and return."""
 

@@ -19,6 +19,7 @@ from eventide.plan.expressions.operators import ENCODINGS, ConstantPool, Encodin
 from eventide.plan.expressions.references import span_of
 from eventide.plan.expressions.schema import Kind
 from eventide.plan.row_patterns.readings import Cell, Classifier, MatchNumber, Navigation, Reader, Total, mark_number
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,7 +42,7 @@ _SUMS = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Neighbour:
     """A value of a row near the current one, which a condition on rows reads; computed with LAG or LEAD."""
 
@@ -50,14 +51,14 @@ class Neighbour:
     tree: exp.Expression = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True)
+@record
 class Program:
     """A condition on the match so far. Operands of loads are numbers of registers, sets and accumulators."""
 
     code: tuple[tuple[int, int, int, int], ...]
 
 
-@dataclass(frozen=True)
+@record
 class RowCondition:
     """A condition on rows: `tree` over columns of the input, in which `__et_n0`, ... stand for neighbours.
 
@@ -74,7 +75,7 @@ class RowCondition:
         object.__setattr__(self, "windowed", bool(self.neighbours) and self.program is None)
 
 
-@dataclass(frozen=True)
+@record
 class BoundDefinition:
     """The condition of a variable in two parts: what looks at rows sets `bit`, the rest looks at the match so far."""
 
@@ -86,7 +87,7 @@ class BoundDefinition:
     """What the second part reads of the match."""
 
 
-@dataclass(frozen=True)
+@record
 class Register:
     """The n-th row of some variables, from the first or back from the last."""
 
@@ -95,7 +96,7 @@ class Register:
     offset: int
 
 
-@dataclass(frozen=True)
+@record
 class Accumulator:
     """A running aggregate over the values of a column at the rows of some variables."""
 
@@ -118,7 +119,7 @@ class Texts(ConstantPool):
         return self.places[value]
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class Definitions:
     """The conditions of DEFINE: as they were bound, as bits of the symbol mask, and as programs with what these read."""
 

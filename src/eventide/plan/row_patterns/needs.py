@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventide.match.row_pattern.programs import ROW_F, ROW_I
 from eventide.plan.row_patterns.readings import Cell, MatchNumber
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eventide.plan.row_patterns.output import RowOutput
 
 
-@dataclass(frozen=True)
+@record
 class RowNeeds:
     """What the engine of one query needs to know of rows around those it decides on."""
 

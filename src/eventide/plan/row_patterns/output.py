@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -13,6 +12,7 @@ from eventide.plan.expressions.columns import check_kinds
 from eventide.plan.expressions.evaluable import kinds_at
 from eventide.plan.row_patterns.conditions import probe_of, refuse_totals
 from eventide.plan.row_patterns.readings import Cell, Reader, Total, mark_number
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ MATCHED = "matched"
 """The field that tells rows of matches from unmatched ones."""
 
 
-@dataclass(frozen=True)
+@record
 class RowOutput:
     """Slots `s0`, `s1`, ... filled from readings, row columns `c0`, ... taken from the input, and the result over both."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from eventide.pattern.row_patterns import SkipTo
 from eventide.plan.row_patterns.binding import bind_row_pattern
 from eventide.plan.row_patterns.needs import RowNeeds, needs_of
 from eventide.plan.row_patterns.watched_values import row_programs
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ _SKIPS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class RowPlan:
     """Everything a runtime needs to run a clause over rows of one schema."""
 

@@ -5,13 +5,14 @@ An expression is taken apart into its *readings* and the scalar rest, in which e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from eventide.errors import BindError, did_you_mean
 from eventide.plan.expressions.references import span_of
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +39,7 @@ _INSTEAD: dict[type[exp.Expr], str] = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Navigation:
     """A row of the match: the n-th of some variables (None: of all rows) from its first or last row, then moved by rows."""
 
@@ -54,7 +55,7 @@ class Navigation:
         return self.variables is None and not self.first and self.offset == 0 and not self.final
 
 
-@dataclass(frozen=True)
+@record
 class Cell:
     """The value of an expression over one row at a place; null when there is no such row."""
 
@@ -63,7 +64,7 @@ class Cell:
     tree: exp.Expression = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True)
+@record
 class Classifier:
     """The name of the variable that the row at a place is mapped to, if that is one of `of`."""
 
@@ -71,7 +72,7 @@ class Classifier:
     of: frozenset[str] | None
 
 
-@dataclass(frozen=True)
+@record
 class Total:
     """An aggregate over the rows of some variables; `sql` None counts rows."""
 
@@ -82,7 +83,7 @@ class Total:
     tree: exp.Expression | None = field(compare=False, repr=False, default=None)
 
 
-@dataclass(frozen=True)
+@record
 class MatchNumber:
     """MATCH_NUMBER()."""
 
@@ -90,7 +91,7 @@ class MatchNumber:
 Reading = Cell | Classifier | Total | MatchNumber
 
 
-@dataclass(frozen=True)
+@record
 class ReadExpression:
     """An expression taken apart. `rest` is the scalar part over `__et_r0`, ...; `readings[n]` is what `__et_rn` stands for."""
 
@@ -106,7 +107,7 @@ def mark_number(node: exp.Expr) -> int | None:
     return None
 
 
-@dataclass(frozen=True)
+@record
 class Names:
     """What names mean in a clause: columns of the input, variables, subsets."""
 
@@ -130,7 +131,7 @@ class Names:
         )
 
 
-@dataclass(frozen=True)
+@record
 class Reader:
     """Takes expressions apart.
 

@@ -21,6 +21,7 @@ from eventide.match.row_pattern.programs import (
     WATCH_ROW,
     RowPrograms,
 )
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ MOST_MOVES_ANALYSED = 200_000
 """Larger automata take everything for live: that merges less and changes nothing else."""
 
 
-@dataclass(frozen=True)
+@record
 class Watch:
     """Something a later condition may read: a register's cell or label (`register` with its offset), a count, a sum."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from eventide.errors import LimitError
 from eventide.pattern import Strategy
 from eventide.plan.sequences.steps import Configuration, Skipped, StepMachine
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +35,7 @@ class Label:
 UNMARKED = Label(())
 
 
-@dataclass(frozen=True)
+@record
 class Transition:
     """One marked move of a deterministic state."""
 
@@ -43,7 +44,7 @@ class Transition:
     accepting: bool
 
 
-@dataclass(frozen=True)
+@record
 class Expansion:
     """All that a deterministic state does on one combination of predicate bits.
 

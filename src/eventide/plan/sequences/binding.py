@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -36,6 +36,7 @@ from eventide.plan.sequences.structure import (
     One,
     occurrences_in,
 )
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from eventide.pattern import Query
 
 
-@dataclass(frozen=True)
+@record
 class Correlated:
     """A condition over several events: its tree, what it reads, and the scope variable that must have an event."""
 
@@ -53,7 +54,7 @@ class Correlated:
     source: str
 
 
-@dataclass(frozen=True)
+@record
 class BoundPattern:
     """A pattern whose names are resolved. `variables` are those of the result, in the order they were written."""
 

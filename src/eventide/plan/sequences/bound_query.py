@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
@@ -10,6 +9,7 @@ from eventide.plan.expressions.schema import Kind, StreamSchema
 from eventide.plan.sequences.binding import bind_pattern
 from eventide.plan.sequences.predicates import check_untyped_streams
 from eventide.plan.sequences.windows import bind_window, implied_window
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eventide.plan.sequences.windows import BoundWindow
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(kw_only=True)
 class BoundQuery:
     """A query whose names are resolved: what rewrite rules take and return.
 

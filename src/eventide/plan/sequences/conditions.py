@@ -21,6 +21,7 @@ from eventide.plan.expressions.references import (
     span_of,
 )
 from eventide.plan.expressions.schema import CLOCK_COLUMN, Kind
+from eventide.records import record
 
 if TYPE_CHECKING:
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from eventide.plan.expressions.schema import KindsOf, StreamSchema
 
 
-@dataclass(frozen=True)
+@record
 class CompiledCondition:
     """A condition as a program. `sets` are the variables it reads as sets (other than so far), with the function."""
 

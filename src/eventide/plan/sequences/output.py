@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from eventide.plan.expressions.columns import check_kinds, single_event
 from eventide.plan.expressions.references import ALL_EVENTS, Reference, function_kind, only_bare, references, span_of
 from eventide.plan.expressions.schema import Kind
 from eventide.plan.sequences.structure import followers, repeatable
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.pattern import OutputItem, Query
@@ -41,7 +41,7 @@ class FieldKind(Enum):
     KEY = "key"
 
 
-@dataclass(frozen=True)
+@record
 class OutputField:
     """One column of the match stage; `payload` is the number of the payload column (or key column) it reads."""
 
@@ -49,7 +49,7 @@ class OutputField:
     variable: str | None = None
     payload: int | None = None
 
-@dataclass(frozen=True)
+@record
 class OutputColumn:
     """A column of the result: its name and the expression over fields s0, s1, ... that finishes it."""
 
@@ -57,7 +57,7 @@ class OutputColumn:
     tree: exp.Expression
 
 
-@dataclass(frozen=True)
+@record
 class OutputPlan:
     """Everything between matches and result columns. `payload` are expressions over one event, computed in Prepare.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
 from eventide.plan.expressions.columns import check_kinds, require_boolean, single_event
 from eventide.plan.sequences.structure import Alternatives, BoundGap, Chain, Loop, Mix, Node, One
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 MAX_BITS = 62
 
 
-@dataclass(frozen=True)
+@record
 class Predicate:
     """What an event must be to set a bit: of a stream, of a type, and with conditions (over plain columns) that hold."""
 

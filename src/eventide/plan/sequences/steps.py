@@ -7,11 +7,11 @@ it is, and *next* gaps when the event could have been taken).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eventide.pattern import Strategy
 from eventide.plan.sequences.structure import Alternatives, BoundGap, Chain, Loop, Mix, Node, One, nullable
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ Configuration = tuple[Any, ...]
 DONE: Configuration = ("done",)
 
 
-@dataclass(frozen=True)
+@record
 class Move:
     """Taking an event at an occurrence; `strategy` None leaves the gap to the enclosing operator."""
 
@@ -30,7 +30,7 @@ class Move:
     target: Configuration
 
 
-@dataclass(frozen=True)
+@record
 class Skipped:
     """An event that a part does not take: its bits, whether another part took it, whether a *next* move was passed over."""
 

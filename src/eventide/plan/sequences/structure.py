@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eventide.pattern import Strategy
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eventide.errors import Span
 
 
-@dataclass(frozen=True)
+@record
 class Occurrence:
     """One event type where it stands in the pattern, with the variables that take its events."""
 
@@ -28,7 +28,7 @@ class Occurrence:
     span: Span | None = None
 
 
-@dataclass(frozen=True)
+@record
 class BoundAbsence:
     """An event that must not occur; `correlated` conditions relate it to other variables.
 
@@ -48,7 +48,7 @@ class BoundAbsence:
     span: Span | None = None
 
 
-@dataclass(frozen=True)
+@record
 class BoundGap:
     """The rule between two parts: a strategy, bits that must not occur, and absences checked on found matches."""
 
@@ -57,14 +57,14 @@ class BoundGap:
     checked: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class One:
     """One event at an occurrence."""
 
     occurrence: int
 
 
-@dataclass(frozen=True)
+@record
 class Chain:
     """Parts in order; `gaps[i]` lies before `parts[i + 1]`."""
 
@@ -72,14 +72,14 @@ class Chain:
     gaps: tuple[BoundGap, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Alternatives:
     """One of the parts."""
 
     parts: tuple[Node, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Mix:
     """All parts, interleaved in any way."""
 
@@ -87,7 +87,7 @@ class Mix:
     strategy: Strategy
 
 
-@dataclass(frozen=True)
+@record
 class Loop:
     """The part repeated."""
 

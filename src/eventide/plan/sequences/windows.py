@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from math import floor
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
 from eventide.pattern import Window, WindowUnit
-from eventide.plan.expressions.schema import TIME_UNITS, Kind
+from eventide.plan.expressions.schema import Kind
 from eventide.plan.sequences.structure import Alternatives, Chain, Loop, Mix, Node, One
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.pattern import Query
@@ -20,7 +21,7 @@ STEPS = "@steps"
 _LARGEST = 2**62
 
 
-@dataclass(frozen=True)
+@record
 class BoundWindow:
     """A window in the units of the time column (or of events, or of the attribute)."""
 
@@ -135,7 +136,6 @@ def _bound(window: Window, query: Query, schema: StreamSchema | None, suffix: st
                 span=window.span,
                 hint='Give it: et.events(data, time=..., time_unit="ms"), or write WITHIN with a bare number.',
             )
-        unit = TIME_UNITS[schema.time_unit]
-        size = int(size) // unit
-        slide = None if slide is None else max(1, slide // unit)
+        size = floor(schema.units(int(size)))
+        slide = None if slide is None else max(1, floor(schema.units(slide)))
     return BoundWindow(window.unit, size, slide, attribute)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -10,6 +9,7 @@ from sqlglot import exp
 from eventide.pattern import Both, Either, Event, Filtered, Named, Repeat, Sequence
 from eventide.pattern.expressions import conjunction, conjuncts, expression_from_tree
 from eventide.plan.expressions.references import references
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.pattern import Expression, Pattern
@@ -18,7 +18,7 @@ STEP = "step"
 """The variable of the event in the pattern that is made."""
 
 
-@dataclass(frozen=True)
+@record
 class _FirstStep:
     """An occurrence that can take the first event of a match, its variables so far, and what the event must fulfil."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError
@@ -11,6 +11,7 @@ from eventide.plan.matchers.registry import make_plan
 from eventide.plan.rewrite import RULES, partition_by_equality
 from eventide.plan.sequences.output import MATCH_START
 from eventide.plan.timeouts.queries import columns_named, timeout_queries
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _STREAM_RULES = tuple(rule for rule in RULES if rule is not partition_by_equality)
 
 
-@dataclass(frozen=True)
+@record
 class TimeoutPlans:
     """What is asked of a query, and the plans of the prefixes and of the whole pattern, in that order."""
 

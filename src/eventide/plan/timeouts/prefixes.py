@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eventide.pattern import Both, Either, Event, Filtered, Gap, Named, Repeat, Sequence, walk
 from eventide.pattern.expressions import conjunction, conjuncts
 from eventide.plan.expressions.references import ALL_EVENTS, references
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.pattern import Absence, Expression, Pattern, Query
@@ -54,7 +55,7 @@ def prefix_of(query: Query, count: int) -> Pattern:
     return _Prefix(query.text or None, count, _names(parts[:count]) | around, later, whole).cut(query.pattern)
 
 
-@dataclass(frozen=True)
+@record
 class _Prefix:
     """A prefix in the making: the variables of its parts, those of the parts it lacks, and whether it lacks none."""
 

@@ -6,7 +6,7 @@ condition reads are forgotten and loops do not multiply its matches.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -18,6 +18,7 @@ from eventide.pattern.sequence_printing import absence_to_ceql, pattern_to_ceql
 from eventide.plan.sequences.output import MATCH_END, MATCH_START
 from eventide.plan.timeouts.beginnings import beginning_of
 from eventide.plan.timeouts.prefixes import outermost, prefix_of
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.errors import Span
@@ -33,7 +34,7 @@ RESULT_COLUMNS = (MATCH_START, EXPIRED_AT, REACHED, STEPS, REACHED_STEPS, MISSIN
 """The columns of a result behind those of PARTITION BY."""
 
 
-@dataclass(frozen=True)
+@record
 class TimeoutQueries:
     """What must be asked: `prefixes[k]` finds the events from which k parts were reached, `whole` those with a match.
 

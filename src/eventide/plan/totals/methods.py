@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from eventide.plan.totals.neighbours import Succession, judge_near
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ class Growth(Enum):
     ENUMERATION = "enumeration"
 
 
-@dataclass(frozen=True)
+@record
 class TotalsMethod:
     """The chosen method; `judged` says of each condition on which two events it is judged."""
 

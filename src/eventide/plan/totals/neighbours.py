@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from eventide.match.programs.operators import Op
 from eventide.plan.expressions.references import ALL_EVENTS
 from eventide.plan.sequences.steps import StepMachine
+from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,7 +42,7 @@ class Near(Enum):
     """On an event of `last` and the first event of the match."""
 
 
-@dataclass(frozen=True)
+@record
 class JudgedCondition:
     """How a condition is judged; `first` and `last` are the variables of the earlier and the later event."""
 

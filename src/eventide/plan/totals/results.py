@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from eventide.pattern import GroupUnit, Window
 from eventide.plan.expressions.references import ALL_EVENTS, function_kind, only_bare, references, span_of
 from eventide.plan.sequences.output import MATCH_END, TIME_COLUMN, OutputBinder
 from eventide.plan.sequences.windows import bind_group_window
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.pattern import OutputItem, Query
@@ -40,7 +41,7 @@ class AggregateKind(Enum):
     MAX = "max"
 
 
-@dataclass(frozen=True)
+@record
 class Aggregate:
     """A column of a group; `payload` is the number of the payload column that it reads, or of the key."""
 
@@ -50,7 +51,7 @@ class Aggregate:
     payload: int | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Groups:
     """GROUP BY: `size` is the length of a window in units of the clock, `time` the payload column with the event time."""
 
@@ -60,7 +61,7 @@ class Groups:
     time: int | None
 
 
-@dataclass(frozen=True)
+@record
 class Term:
     """A part of a score: what each event of the variable adds, the factor times its value (1 where there is no payload)."""
 
@@ -69,7 +70,7 @@ class Term:
     payload: int | None
 
 
-@dataclass(frozen=True)
+@record
 class Best:
     """ORDER BY with LIMIT: the matches with the largest (or smallest) sum of terms over their events."""
 
@@ -78,7 +79,7 @@ class Best:
     limit: int
 
 
-@dataclass(frozen=True)
+@record
 class MatchSample:
     """SAMPLE: so many matches; without a seed each run draws others."""
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eventide.errors import DataError
 from eventide.match.totals.paths import Ranked
@@ -15,6 +14,7 @@ from eventide.plan.totals.results import Best
 from eventide.runtime.collect.matches import stage_schema
 from eventide.runtime.collect.ranking import RankedRows, kept_events
 from eventide.runtime.relational.arrays import filled, numpy_values
+from eventide.runtime.relational.functions import cast, is_valid, sorted_places
 from eventide.runtime.stage.parts import Detail, TableCollector
 from eventide.runtime.stage.propagation import WholeKeys
 
@@ -85,7 +85,7 @@ class BestRows(TableCollector):
                 values[number] = self._sign * term.factor
                 continue
             column = table.column(self._layout.payload[term.payload]).combine_chunks()
-            numbers = filled(column.cast(pa.float64(), safe=False), 0.0)
+            numbers = filled(cast(column, pa.float64(), safe=False), 0.0)
             if not np.isfinite(numbers).all():
                 raise DataError(
                     "SCORE_NOT_FINITE",
@@ -107,10 +107,10 @@ def _order(table: pa.Table, layout: Layout) -> npt.NDArray[np.int64]:
     """Return the place of each event in the order of the whole stream."""
     columns = [table.column(name) for name in (layout.clock, *layout.order)]
     # A null tie-break comes first.
-    columns.insert(1, pc.is_valid(columns[1]).cast(pa.int8()))
+    columns.insert(1, cast(is_valid(columns[1]), pa.int8()))
     names = [str(number) for number in range(len(columns))]
     ordered = pa.table(columns, names=names)
-    sorted_rows = numpy_values(pc.sort_indices(ordered, sort_keys=[(name, "ascending") for name in names]))
+    sorted_rows = numpy_values(sorted_places(ordered, names))
     order = np.empty(table.num_rows, np.int64)
     order[sorted_rows] = np.arange(table.num_rows)
     return order

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from eventide.plan.totals.results import APPROXIMATE, AggregateKind, Groups
+from eventide.records import record
 from eventide.runtime.collect.group_values import refuse_order, refuse_sum
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _TEXT, _DOUBLE, _AS_PAYLOAD, _AS_KEY, _AS_TIME = "text", "double", "payload", "key", "time"
 
 
-@dataclass(frozen=True)
+@record
 class ResultColumn:
     """A column of the result: text, a double, or the type of a payload column, a key or the event time."""
 

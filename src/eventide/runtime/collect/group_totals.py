@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eventide.match.totals.semiring import NO_VALUE
 from eventide.pattern import GroupUnit
 from eventide.plan.totals.results import Aggregate, AggregateKind, Groups
+from eventide.records import record
 from eventide.runtime.collect.group_schema import group_schema
 from eventide.runtime.collect.group_values import (
     UNITS,
@@ -27,6 +27,7 @@ from eventide.runtime.collect.group_values import (
     sum_values,
 )
 from eventide.runtime.relational.arrays import arrow_array, arrow_digits, arrow_numbers, numpy_values
+from eventide.runtime.relational.functions import cast, is_valid, kept, take
 from eventide.runtime.stage.encoding import LOWEST, numbers_of
 from eventide.runtime.stage.propagation import WholeKeys
 
@@ -58,7 +59,7 @@ class _Total:
     matches: int = 0
 
 
-@dataclass(frozen=True)
+@record
 class _Channel:
     """One total of a variable: a sum of a payload column, of what is valid of it, or of its events."""
 
@@ -102,7 +103,7 @@ class GroupTotals:
             return
         if self._about_columns:
             assert table is not None
-            self._about.append(table.select(self._about_columns).take(arrow_numbers([row for _, row in fresh], np.int64)))
+            self._about.append(take(table.select(self._about_columns), arrow_numbers([row for _, row in fresh], np.int64)))
         for about, (name, _) in enumerate(fresh, start=self._known):
             self._totals[name] = _Total([0] * len(self._sums), [None] * len(self._least), [0] * len(self._sums), about)
         self._known += len(fresh)
@@ -186,7 +187,7 @@ class GroupTotals:
             if channel.payload is None:
                 sums.append(ones(np.ones(table.num_rows, np.bool_)))
             elif channel.kind is AggregateKind.COUNT_VALUE:
-                sums.append(ones(numpy_values(pc.is_valid(self._column(table, channel.payload)))))
+                sums.append(ones(numpy_values(is_valid(self._column(table, channel.payload)))))
             else:
                 sums.append(sum_values(self._column(table, channel.payload)))
         for channel in self._least:
@@ -294,8 +295,8 @@ class GroupTotals:
         """Take groups out of the table again."""
         if self._parked is None or not which.any():
             return
-        table = self._parked.filter(arrow_array(which)).combine_chunks()
-        self._parked = self._parked.filter(arrow_array(~which))
+        table = kept(self._parked, arrow_array(which)).combine_chunks()
+        self._parked = kept(self._parked, arrow_array(~which))
         if self._about_columns:
             self._about.append(table.select(self._about_columns))
         names = list(zip(*(table.column(name).to_pylist() for name in self._name_columns), strict=True))
@@ -320,13 +321,13 @@ class GroupTotals:
         arrays: list[pa.Array] = []
         for column in self._asked.columns:
             arrays.extend(self._arrays(column, names, totals, about))
-        typed = [array.cast(field.type) for array, field in zip(arrays, self._schema, strict=True)]
+        typed = [cast(array, field.type) for array, field in zip(arrays, self._schema, strict=True)]
         return pa.Table.from_arrays(typed, schema=self._schema)
 
     def _about_of(self, totals: list[_Total]) -> pa.Table | None:
         if not self._about:
             return None
-        return pa.concat_tables(self._about).take(arrow_numbers([total.about for total in totals], np.int64))
+        return take(pa.concat_tables(self._about), arrow_numbers([total.about for total in totals], np.int64))
 
     def _arrays(self, column: Aggregate, names: list[Name], totals: list[_Total], about: pa.Table | None) -> list[pa.Array]:
         match column.kind:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -11,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eventide.errors import BindError
 from eventide.match.totals.exact import Number
 from eventide.match.totals.semiring import NO_VALUE
+from eventide.records import record
 from eventide.runtime.relational.arrays import arrow_array, arrow_numbers, filled, numpy_values
+from eventide.runtime.relational.functions import cast, dictionary, is_valid
 from eventide.runtime.stage.ordering import from_ordered, to_ordered
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def refuse_order(variable: str | None, kind: pa.DataType) -> None:
         )
 
 
-@dataclass(frozen=True)
+@record
 class SumValues:
     """What the events of a batch add to a sum: exact numbers in units of 2**exponent, and where infinities and NaN stand."""
 
@@ -139,7 +139,7 @@ def as_decimal_text(unscaled: int, scale: int) -> str:
     return f"{sign}{digits[:-scale]}.{digits[-scale:]}"
 
 
-@dataclass(frozen=True)
+@record
 class Ranks:
     """Values as ranks in their own order: `rank[event]`, NO_VALUE for null, and the sort key of each rank."""
 
@@ -149,13 +149,13 @@ class Ranks:
     @classmethod
     def of(cls, column: pa.Array) -> Ranks:
         """Rank the values of a column; NaN is above all numbers."""
-        valid = numpy_values(pc.is_valid(column))
+        valid = numpy_values(is_valid(column))
         if pa.types.is_floating(column.type):
             ordered = to_ordered(filled(column, 0.0).astype(np.float64))
         elif pa.types.is_integer(column.type) or pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type):
             ordered = _as_integers(column)
         else:
-            encoded = column.dictionary_encode()
+            encoded = dictionary(column)
             words = encoded.dictionary.to_pylist()
             order = sorted(range(len(words)), key=words.__getitem__)
             place = np.empty(len(words) + 1, np.int64)
@@ -177,13 +177,13 @@ class Ranks:
 
 def _as_integers(column: pa.Array) -> Integers:
     if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
+        column = cast(column, pa.int8())
     if pa.types.is_uint64(column.type):
         unsigned: npt.NDArray[np.uint64] = filled(column)
         return unsigned.view(np.int64) ^ np.int64(np.iinfo(np.int64).min)
     if pa.types.is_date32(column.type) or pa.types.is_time32(column.type):
-        column = column.cast(pa.int32())
-    whole: Integers = filled(column.cast(pa.int64()))
+        column = cast(column, pa.int32())
+    whole: Integers = filled(cast(column, pa.int64()))
     return whole
 
 
@@ -191,13 +191,13 @@ def from_keys(keys: list[Any], kind: pa.DataType) -> pa.Array:
     """Return the values of a type that sort keys stand for; None is null."""
     if pa.types.is_floating(kind):
         numbers = from_ordered(np.array([0 if key is None else key for key in keys], np.int64))
-        return arrow_array(numbers, np.array([key is None for key in keys], np.bool_)).cast(kind)
+        return cast(arrow_array(numbers, np.array([key is None for key in keys], np.bool_)), kind)
     if pa.types.is_uint64(kind):
         return arrow_numbers([None if key is None else key + (1 << 63) for key in keys], np.uint64)
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
-        return arrow_numbers(keys, np.int32).cast(kind)
+        return cast(arrow_numbers(keys, np.int32), kind)
     if pa.types.is_boolean(kind):
         return pa.array([None if key is None else bool(key) for key in keys], kind)
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
-        return arrow_numbers(keys, np.int64).cast(kind)
+        return cast(arrow_numbers(keys, np.int64), kind)
     return pa.array(keys, kind)

@@ -12,6 +12,7 @@ from eventide.errors import BindError, DataError
 from eventide.plan.sequences.output import FieldKind, OutputField
 from eventide.runtime.prepare.sequences import RANK
 from eventide.runtime.relational.arrays import arrow_array, filled, numpy_values
+from eventide.runtime.relational.functions import cast, is_null, take
 from eventide.runtime.stage.ordering import from_ordered, to_ordered
 from eventide.runtime.stage.parts import TableCollector
 
@@ -178,7 +179,7 @@ class MatchRows(TableCollector):
             return arrow_array(counts)
         if ordered:
             results = _from_ordered(results)
-        return results.take(arrow_array(place, place < 0)).cast(kind)
+        return cast(take(results, arrow_array(place, place < 0)), kind)
 
 
 class _Members:
@@ -208,24 +209,24 @@ class _Members:
 
 
 def _take(payload: pa.Table, name: str, rows: pa.Array) -> pa.Array:
-    taken = payload.column(name).take(rows)
+    taken = take(payload.column(name), rows)
     return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
 
 def _as_ordered(values: pa.Array) -> pa.Array:
     """Return doubles as integers in the same order, NaN above all; nulls stay."""
-    doubles = filled(values.cast(pa.float64()), 0.0)
-    return arrow_array(to_ordered(doubles), numpy_values(values.is_null()))
+    doubles = filled(cast(values, pa.float64()), 0.0)
+    return arrow_array(to_ordered(doubles), numpy_values(is_null(values)))
 
 
 def _from_ordered(values: pa.Array) -> pa.Array:
     doubles = from_ordered(filled(values))
-    return arrow_array(doubles, numpy_values(values.is_null()))
+    return arrow_array(doubles, numpy_values(is_null(values)))
 
 
 def _whole_numbers(values: pa.Array) -> pa.Array:
     try:
-        return values.cast(pa.int64())
+        return cast(values, pa.int64())
     except pa.ArrowInvalid:
         raise _sum_overflow() from None
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eventide.errors import BindError, DataError
 from eventide.match.programs.operators import Op
@@ -16,7 +14,9 @@ from eventide.match.row_pattern.reading import folded, rows_of_matches, rows_so_
 from eventide.pattern.row_patterns import RowsPerMatch
 from eventide.plan.row_patterns.output import MATCHED
 from eventide.plan.row_patterns.readings import Cell, Classifier, MatchNumber, Navigation, Total
+from eventide.records import record
 from eventide.runtime.relational.arrays import arrow_array, filled, numpy_values
+from eventide.runtime.relational.functions import cast, dense_ranks, is_valid, take
 from eventide.runtime.stage.ordering import to_ordered
 from eventide.runtime.stage.parts import TableCollector
 from eventide.runtime.stage.row_patterns import plain_column
@@ -113,7 +113,7 @@ class RowLines(TableCollector):
         yield self._filler.fill(found)
 
 
-@dataclass(frozen=True)
+@record
 class Lines:
     """The rows that come out: which row of the input, of which match (-1: none), and after how many mapped rows of all."""
 
@@ -145,9 +145,9 @@ class RowFiller:
             for reading, source in zip(self._plan.output.fields, self._plan.output.field_payload, strict=True)
         ]
         rows = arrow_array(lines.row)
-        arrays.extend(self._payload[source].take(rows) for source in self._plan.output.row_payload)
+        arrays.extend(take(self._payload[source], rows) for source in self._plan.output.row_payload)
         arrays.append(arrow_array(lines.match >= 0))
-        typed = [array.cast(field.type) for array, field in zip(arrays, self._schema, strict=True)]
+        typed = [cast(array, field.type) for array, field in zip(arrays, self._schema, strict=True)]
         return pa.RecordBatch.from_arrays(typed, schema=self._schema)
 
     def lines(self, matches: RowMatchBatch, begin: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> Lines:
@@ -203,7 +203,7 @@ class RowFiller:
                 return arrow_array(_picked(matches.number, lines.match), ~matched)
             case Cell(place):
                 rows = self._reached(place, matches, lines)
-                return self._payload[source].take(arrow_array(rows, rows < 0))
+                return take(self._payload[source], arrow_array(rows, rows < 0))
             case Classifier(place, of):
                 return self._labels(place, of, matches, lines)
         return self._total(reading, source, matches, lines, matched)
@@ -238,7 +238,7 @@ class RowFiller:
         if len(matches.path):
             inside &= self._members(of)[np.maximum(position, 0)] == 1
         names = pa.array([item.variable for item in self._plan.automaton.positions] or [""])
-        return names.take(arrow_array(np.where(inside, position, 0), ~inside))
+        return take(names, arrow_array(np.where(inside, position, 0), ~inside))
 
     def _total(self, total: Total, source: int, matches: RowMatchBatch, lines: Lines, matched: npt.NDArray[np.bool_]) -> pa.Array:
         keys, valid = (np.zeros(0, np.int64), np.zeros(0, np.uint8)) if source < 0 else self._values(total, source)
@@ -256,7 +256,7 @@ class RowFiller:
             return arrow_array(counts, ~matched)
         none = (counts == 0) | (index < 0)
         if op in (Op.MIN_I, Op.MAX_I):
-            return self._payload[source].take(arrow_array(_picked(wholes, index), none))
+            return take(self._payload[source], arrow_array(_picked(wholes, index), none))
         if op is Op.SUM_F:
             sums = _picked(reals, index)
             return arrow_array(sums / np.maximum(counts, 1) if total.function == "avg" else sums, none)
@@ -278,19 +278,18 @@ class RowFiller:
     def _convert(self, total: Total, source: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
         """Return a payload column as integers to add or to compare, and where it has values."""
         column = self._payload[source]
-        valid = numpy_values(column.is_valid()).astype(np.uint8)
+        valid = numpy_values(is_valid(column)).astype(np.uint8)
         if total.function == "count":
             return np.zeros(0, np.int64), valid
         adds = total.function in ("sum", "avg")
         if pa.types.is_floating(column.type):
-            doubles = filled(column.cast(pa.float64()), 0.0)
+            doubles = filled(cast(column, pa.float64()), 0.0)
             return (doubles.view(np.int64) if adds else to_ordered(doubles)), valid
         if pa.types.is_integer(column.type):
             return _integers(column), valid
         if adds:
             return _unscaled(column), valid
-        ranks = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
-        return numpy_values(ranks).astype(np.int64), valid
+        return numpy_values(dense_ranks(column)).astype(np.int64), valid
 
 
 def _picked(values: npt.NDArray[Any], index: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
@@ -312,14 +311,14 @@ def _operation(total: Total, kind: pa.DataType | None) -> Op:
 
 def _integers(column: pa.Array) -> npt.NDArray[np.int64]:
     try:
-        return np.ascontiguousarray(filled(column.cast(pa.int64())))
+        return np.ascontiguousarray(filled(cast(column, pa.int64())))
     except pa.ArrowInvalid:
         raise DataError("SUM_OVERFLOW", "A value is too large for 64 bits.", hint="Convert it: CAST(A.x AS DOUBLE).") from None
 
 
 def _unscaled(column: pa.Array) -> npt.NDArray[np.int64]:
     """Return decimals of up to 18 digits as the integers they are stored as."""
-    wide = pa.concat_arrays([column.cast(pa.decimal128(38, column.type.scale))])
+    wide = pa.concat_arrays([cast(column, pa.decimal128(38, column.type.scale))])
     words = np.frombuffer(wide.buffers()[1], np.int64)[2 * wide.offset : 2 * (wide.offset + len(wide))]
     return np.ascontiguousarray(words[::2])
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from eventide.records import record
 from eventide.runtime.relational.adapter import SortKey
 
 if TYPE_CHECKING:
     from eventide.runtime.relational.adapter import Adapter, Columns, Relation
 
 
-@dataclass(frozen=True)
+@record
 class Preparation:
     """A projection before the shuffle and the sort, and one behind them.
 
@@ -48,7 +49,7 @@ class Preparation:
         )
 
 
-@dataclass(frozen=True)
+@record
 class Finish:
     """The rows of a result, made of what a stage found: the first `most` of them, filtered, as columns."""
 

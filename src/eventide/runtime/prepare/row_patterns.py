@@ -6,12 +6,12 @@ The *narrow* projection comes before the shuffle and the sort; conditions that l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from eventide.records import record
 from eventide.runtime.prepare.preparation import Finish, Preparation
 from eventide.runtime.prepare.sequences import ARRIVAL, value_sql
 from eventide.runtime.relational.adapter import SortKey
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MASK_TYPES = ((7, "TINYINT"), (15, "SMALLINT"), (31, "INT"), (62, "BIGINT"))
 
 
-@dataclass(frozen=True)
+@record
 class RowLayout:
     """The names of the columns between Prepare and Match that the plan does not give."""
 
@@ -33,7 +33,7 @@ class RowLayout:
     payload: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class RowPreparation:
     """The SQL of Prepare for one plan in one dialect."""
 
@@ -129,14 +129,16 @@ class RowPreparation:
         for number, neighbour in enumerate(condition.neighbours):
             function = "LAG" if neighbour.shift < 0 else "LEAD"
             value = self.dialect.sql(self._behind_sort(neighbour.tree))
-            sql = sql.replace(f"__et_n{number}__", f"{function}({value}, {abs(neighbour.shift)}) {window}")
+            placeholder = self.dialect.quote(f"__et_n{number}__")
+            sql = sql.replace(placeholder, f"{function}({value}, {abs(neighbour.shift)}) {window}")
         return sql
 
     def _behind_sort(self, tree: exp.Expression) -> exp.Expression:
         holder = exp.Paren(this=tree.copy())
         for column in list(holder.find_all(exp.Column)):
             name = f"{column.name}__" if column.name.startswith("__et_n") else self._carried[column.name]
-            column.replace(exp.column(name))
+            # Quoted, so that a placeholder is written in one way only.
+            column.replace(exp.column(exp.to_identifier(name, quoted=True)))
         return holder
 
     @property

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from sqlglot import exp
 
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.expressions.schema import CLOCK_COLUMN, Kind
 from eventide.plan.sequences.output import TIME_COLUMN
+from eventide.records import record
 from eventide.runtime.prepare.preparation import Finish, Preparation
 from eventide.runtime.relational.adapter import SortKey
 
@@ -34,7 +32,7 @@ ORDER = (CLOCK, TIE, STREAM, ARRIVAL)
 """The total order of events inside a partition; nulls in the tie-break come first."""
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """The names of the columns between Prepare and Match."""
 
@@ -107,7 +105,7 @@ def condition_sql(plan: Plan, bit: int, dialect: Dialect) -> str:
         parts.append(f"{STREAM} = {names.index(predicate.stream)}")
     if predicate.type is not None:
         untyped = [number for number, (_, schema) in enumerate(plan.streams) if schema.type is None]
-        literal = exp.Literal.string(predicate.type).sql(dialect=dialect.name)
+        literal = dialect.text(predicate.type)
         if not untyped:
             parts.append(f"{TYPE} = {literal}")
         elif len(untyped) < len(names):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
+from eventide.records import record
 from eventide.runtime.relational.types import arrow_kind
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ OWN_NAMES = re.compile(r"__et_(?:table|match|started)_\d+")
 """The names that relations have in the queries we write."""
 
 
-@dataclass(frozen=True)
+@record
 class SortKey:
     """A column to sort by."""
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from eventide.runtime.relational.functions import cast, with_default
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -51,7 +53,7 @@ def arrow_digits(texts: Sequence[str | None]) -> pa.Array:
     np.cumsum(np.fromiter(map(len, written), np.int64, len(written)), out=ends[1:])
     valid = _bits(np.array([text is not None for text in texts], np.bool_))
     data = pa.py_buffer("".join(written).encode("ascii"))
-    return pa.Array.from_buffers(pa.large_string(), len(written), [valid, pa.py_buffer(ends), data]).cast(pa.string())
+    return cast(pa.Array.from_buffers(pa.large_string(), len(written), [valid, pa.py_buffer(ends), data]), pa.string())
 
 
 def numpy_values(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
@@ -78,8 +80,11 @@ def filled(column: pa.Array | pa.ChunkedArray, value: float = 0) -> npt.NDArray[
     """
     if column.null_count:
         kind = column.type
-        # A scalar that comes out of an array is one that Arrow need not look at.
-        column = column.fill_null(arrow_array(np.array([value], kind.to_pandas_dtype()))[0] if _is_plain(kind) else value)
+        if _is_plain(kind):
+            # A scalar that comes out of an array is one that Arrow need not look at.
+            column = with_default(column, arrow_array(np.array([value], kind.to_pandas_dtype()))[0])
+        else:
+            column = column.fill_null(value)
     return numpy_values(column)
 
 

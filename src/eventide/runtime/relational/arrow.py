@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from eventide.errors import BindError
+from eventide.runtime.relational.functions import cast
 
 
 def read_arrow(data: Any) -> pa.Table:
@@ -30,5 +31,5 @@ def _in_microseconds(table: pa.Table) -> pa.Table:
     for number, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type) and field.type.unit == "ns" and field.type.tz is not None:
             kind = pa.timestamp("us", field.type.tz)
-            table = table.set_column(number, field.with_type(kind), table.column(number).cast(kind, safe=False))
+            table = table.set_column(number, field.with_type(kind), cast(table.column(number), kind, safe=False))
     return table

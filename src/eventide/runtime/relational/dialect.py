@@ -9,6 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.plan.expressions.schema import Kind
+from eventide.runtime.relational.plain_sql import plain_sql, quoted_name, quoted_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,6 +138,9 @@ class DuckDialect(Dialect):
 
     def sql(self, tree: exp.Expression) -> str:
         """Return an expression in DuckDB's SQL."""
+        plain = plain_sql(tree)
+        if plain is not None:
+            return plain
         if tree.find(exp.Format) is not None:
             # Spark's FORMAT_STRING has the rules of printf; sqlglot makes it DuckDB's FORMAT, which has others.
             tree = tree.copy().transform(
@@ -145,6 +149,14 @@ class DuckDialect(Dialect):
                 else node
             )
         return super().sql(tree)
+
+    def text(self, text: str) -> str:
+        """Return a text as a literal."""
+        return quoted_text(text)
+
+    def quote(self, column: str) -> str:
+        """Return a column's name for use in SQL."""
+        return quoted_name(column)
 
     def micros(self, sql: str, kind: Kind) -> str:  # noqa: ARG002 - one function fits all kinds of time here
         """Return an expression for a time as microseconds since 1970."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,10 +14,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from eventide.errors import BindError, DataError
+from eventide.records import record
 from eventide.runtime.relational.adapter import Adapter
 from eventide.runtime.relational.arrays import arrow_array, numpy_values
 from eventide.runtime.relational.arrow import read_arrow
 from eventide.runtime.relational.dialect import Dialect, DuckDialect
+from eventide.runtime.relational.standing import Pushed, StandingQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 PREPARED_ROWS = 1 << 18
 _NUMBERS = count()
 Source = Any
-"""An Arrow table, what is still to be found, or the SQL of a view."""
+"""An Arrow table, what is still to be found, rows that are pushed, or the SQL of a view."""
 
 
 class Found:
@@ -47,7 +48,7 @@ class Found:
             return pa.Table.from_batches(self._run(iter(reader)), self.schema)
 
 
-@dataclass(frozen=True)
+@record
 class DuckRelation:
     """A query that has not been run; `only` is set where it is a table as it is.
 
@@ -59,7 +60,7 @@ class DuckRelation:
     only: Any = None
 
     @classmethod
-    def of(cls, source: pa.Table | Found) -> DuckRelation:
+    def of(cls, source: pa.Table | Found | Pushed) -> DuckRelation:
         """Take a table under a name of its own."""
         name = f"__et_arrow_{next(_NUMBERS)}"
         return cls(f"SELECT * FROM {name}", {name: source}, source)
@@ -67,7 +68,12 @@ class DuckRelation:
     @property
     def table(self) -> pa.Table | None:
         """The table of a user, where the relation is one."""
-        return None if isinstance(self.only, Found) else self.only
+        return None if isinstance(self.only, Found | Pushed) else self.only
+
+    @property
+    def pushed(self) -> bool:
+        """Whether the rows come one batch after the other, and never all of them."""
+        return any(isinstance(source, Pushed) for source in self.sources.values())
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -98,6 +104,26 @@ class DuckAdapter(Adapter):
     def read(self, data: Any) -> DuckRelation:
         """Take anything with the Arrow C stream interface."""
         return DuckRelation.of(read_arrow(data))
+
+    def stream(self, name: str, schema: pa.Schema) -> DuckRelation:
+        """Take rows that are still to be pushed; only `standing` queries read them."""
+        return DuckRelation.of(Pushed(name, schema))
+
+    def standing(self, relation: DuckRelation) -> StandingQuery:
+        """Return a relation over rows that are pushed as a query that runs over one batch of them after the other."""
+        sources = {name: source for name, source in relation.sources.items() if isinstance(source, Pushed)}
+        views = {name: source for name, source in relation.sources.items() if isinstance(source, str)}
+        return StandingQuery(standing_database().cursor(), relation.sql, sources, views, errors_of_duckdb)
+
+    def hash_sample(self) -> list[int]:
+        """Return hashes of some keys: states hold such hashes, and another version of DuckDB may have others."""
+        known = pa.table({"i": [42], "s": ["key"], "f": [1.5]})
+        columns = [(name, self.dialect.key_hash([name], 0)) for name in known.column_names]
+        return [int(column[0].as_py()) for column in self.select(self.read(known), columns).rows().columns]
+
+    def is_stream(self, relation: DuckRelation) -> bool:
+        """Return whether the rows of a relation are pushed."""
+        return relation.pushed
 
     def schema(self, relation: DuckRelation) -> pa.Schema:
         """Return the columns with their Arrow types."""
@@ -224,9 +250,18 @@ def database() -> duckdb.DuckDBPyConnection:
     return opened
 
 
+@cache
+def standing_database() -> duckdb.DuckDBPyConnection:
+    """Return the database of standing queries: one thread keeps rows in their order and does not wait for others."""
+    opened = duckdb.connect(":memory:", config={"threads": 1})
+    atexit.register(_forget, opened)
+    return opened
+
+
 def _forget(opened: duckdb.DuckDBPyConnection) -> None:
     opened.close()
     database.cache_clear()
+    standing_database.cache_clear()
 
 
 @contextmanager
@@ -239,6 +274,8 @@ def connected(sources: Mapping[str, Source], *, empty: bool = False) -> Iterator
             with errors_of_duckdb():
                 if isinstance(source, str):
                     connection.execute(f"CREATE TEMP VIEW {name} AS {source}")
+                elif isinstance(source, Pushed):
+                    connection.register(name, source.schema.empty_table())
                 elif isinstance(source, Found):
                     connection.register(name, source.schema.empty_table() if empty else source.table)
                 else:

@@ -8,10 +8,12 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import functions as sf
 from sqlglot.generators.spark import SparkGenerator
 
 from eventide.errors import BindError
+from eventide.executors.workers import through_workers
 from eventide.runtime.relational.adapter import OWN_NAMES, Adapter
 from eventide.runtime.relational.arrow import read_arrow
 from eventide.runtime.relational.dialect import Dialect, SparkDialect
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 FILE_FORMATS = frozenset({"parquet", "csv", "json", "orc", "text", "avro", "delta", "binaryfile"})
 """Schemas that Spark reads as formats of a path."""
+CONTEXT_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""Where PySpark writes every error about an expression, as JSON on standard error."""
 
 
 class SparkAdapter(Adapter):
@@ -77,7 +81,7 @@ class SparkAdapter(Adapter):
 
     def through(self, relation: DataFrame, run: Callable[[Batches], Batches], schema: pa.Schema) -> DataFrame:
         """Return what a function makes of the rows of each task."""
-        return relation.mapInArrow(run, spark_schema(schema, relation.schema))
+        return through_workers(relation, run, spark_schema(schema, relation.schema))
 
     def first(self, relation: DataFrame, order: Sequence[SortKey], count: int) -> DataFrame:
         """Return the first rows in an order."""
@@ -134,7 +138,8 @@ class SparkAdapter(Adapter):
 def errors_of_spark() -> Iterator[None]:
     """Turn what Spark's analyser says into our error."""
     try:
-        yield
+        with _unlogged():
+            yield
     except PySparkException as error:
         message = (error.getMessage() or str(error)).splitlines()[0]
         raise BindError(
@@ -142,6 +147,20 @@ def errors_of_spark() -> Iterator[None]:
             f"Spark cannot evaluate an expression: {message}",
             hint="Check the functions and the types of their arguments.",
         ) from None
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep PySpark from writing the stack trace of what we are about to say ourselves."""
+    loggers = [PySparkLogger.getLogger(name) for name in CONTEXT_LOGGERS]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
 
 
 class _NestedWith(SparkGenerator):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import warn
 from eventide.runtime.runs.asked import Asked
+from eventide.runtime.streams.hosts import host_of
 from eventide.runtime.tables import row_patterns as tables
 
 if TYPE_CHECKING:
@@ -23,9 +24,7 @@ def matching(source: RowInput, plan: RowPlan, options: RunOptions) -> Work:
     if not source.streaming:
         return tables.matching(source, plan, options)
     options.check(streaming=True)
-    from eventide.runtime.streams.spark import host  # noqa: PLC0415 - Spark is optional and slow to import
-
-    return host.matching_rows(source, plan, options)
+    return host_of(source.engine).matching_rows(source, plan, options)  # type: ignore[no-any-return]
 
 
 RUNS = {Asked.MATCHES: matching}

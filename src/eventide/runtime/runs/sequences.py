@@ -9,14 +9,12 @@ from eventide.plan.matchers.protocol import DISORDER
 from eventide.plan.totals.methods import Growth
 from eventide.runtime.runs.asked import Asked
 from eventide.runtime.spread.distribution import check_way, refuse_unsound
+from eventide.runtime.streams.hosts import host_of
 from eventide.runtime.streams.planning.lateness import bind_lateness
 from eventide.runtime.tables import sequences as tables
-from eventide.runtime.tables.timeouts import TimeoutWork
-from eventide.runtime.tables.together import QueriesWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import ModuleType
 
     from eventide.plan.plan import Plan
     from eventide.plan.timeouts.plans import TimeoutPlans
@@ -32,7 +30,7 @@ def matching(source: EventInput, plan: Plan, options: RunOptions) -> Work:
     for warning in plan.warnings if source.streaming or options.max_matches is None else ():
         warn(warning)
     if source.streaming:
-        return _host().matching_events(source, plan, options)  # type: ignore[no-any-return]
+        return host_of(source.engine).matching_events(source, plan, options)  # type: ignore[no-any-return]
     tables.report_left_out(source, plan)
     return tables.matching(source, plan, options)
 
@@ -55,8 +53,11 @@ def counting(source: EventInput, plan: Plan, options: RunOptions) -> Work:  # no
 def timing_out(source: EventInput, plans: TimeoutPlans, options: RunOptions) -> Work:
     """Return the run that finds the matches which are never completed."""
     _refuse_nested_keys(source, plans.plans[-1])
+    options.check(streaming=source.streaming)
     if source.streaming:
-        return _host().timing_out(source, plans, options)  # type: ignore[no-any-return]
+        return host_of(source.engine).timing_out(source, plans, options)  # type: ignore[no-any-return]
+    from eventide.runtime.tables.timeouts import TimeoutWork  # noqa: PLC0415 - few queries are asked for their timeouts
+
     return TimeoutWork(source, plans)
 
 
@@ -64,7 +65,7 @@ def being_late(source: EventInput, plan: Plan, options: RunOptions) -> Work:
     """Return the run that finds the late events of a stream."""
     _refuse_nested_keys(source, plan)
     if source.streaming:
-        return _host().being_late(source, options)  # type: ignore[no-any-return]
+        return host_of(source.engine).being_late(source, options)  # type: ignore[no-any-return]
     raise BindError(
         "NOT_A_STREAM",
         "Only the events of a stream can be late; here all events are known.",
@@ -84,12 +85,14 @@ def matching_together(plans: Mapping[str, Plan], source: EventInput, options: Ru
     """Return the run of several queries over the same events: of a stream in one pass."""
     options.check(streaming=source.streaming)
     if not source.streaming:
+        from eventide.runtime.tables.together import QueriesWork  # noqa: PLC0415 - most queries run alone
+
         return QueriesWork(source.engine, {name: matching(source, plan, options) for name, plan in plans.items()})
     for name, plan in plans.items():
         _refuse_nested_keys(source, plan)
         for warning in plan.warnings:
             warn(f"{name}: {warning}")
-    return _host().matching_queries(source, plans, options)  # type: ignore[no-any-return]
+    return host_of(source.engine).matching_queries(source, plans, options)  # type: ignore[no-any-return]
 
 
 def check_settings(source: EventInput, plan: Plan, options: RunOptions) -> None:
@@ -109,9 +112,3 @@ def check_settings(source: EventInput, plan: Plan, options: RunOptions) -> None:
 
 def _refuse_nested_keys(source: EventInput, plan: Plan) -> None:
     source.refuse_nested([*plan.keys, *plan.derived_keys])
-
-
-def _host() -> ModuleType:
-    from eventide.runtime.streams.spark import host  # noqa: PLC0415 - Spark is optional and slow to import
-
-    return host

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eventide.language.sql.statement import MatchClause, Statement
-    from eventide.runtime.relational.adapter import Relation
+    from eventide.runtime.relational.adapter import Adapter, Relation
 
 TABLE_PREFIX = "__et_table_"
 MISSING_COLUMN = re.compile(
@@ -36,30 +36,42 @@ ClauseRun = Callable[["MatchClause", RowInput], "Relation"]
 
 def run_statement(statement: Statement, session: Any, tables: Mapping[str, Any], options: RunOptions, match: ClauseRun) -> Any:
     """Return the result of SQL as a user gets it; `session` is Spark's, or None."""
-    program = _StatementProgram(statement, session, tables)
+    program = _program(statement, session, tables)
     return program.engine.result(program.run(match, options))
 
 
 def statement_schema(statement: Statement, session: Any, tables: Mapping[str, Any], match: ClauseRun) -> Any:
     """Return the columns of the result as a user gets them."""
-    program = _StatementProgram(statement, session, tables)
+    program = _program(statement, session, tables)
     return program.engine.result_schema(program.run(match, RunOptions()))
+
+
+def statement_relation(
+    statement: Statement, engine: Adapter, given: Mapping[str, Relation], options: RunOptions, match: ClauseRun
+) -> Relation:
+    """Return the rows of a statement over relations of one engine."""
+    return _StatementProgram(statement, engine, given).run(match, options)
+
+
+def _program(statement: Statement, session: Any, tables: Mapping[str, Any]) -> _StatementProgram:
+    engine, given = engine_for(session, tables)
+    # A view of the catalog may be a stream too.
+    return _StatementProgram(statement, engine, given, may_stream=session is not None)
 
 
 class _StatementProgram:
     """A statement over given tables on one engine: its clauses leave relations, from which the engine selects the result."""
 
-    def __init__(self, statement: Statement, session: Any, tables: Mapping[str, Any]) -> None:
-        """Take tables as a user gave them; `session` is Spark's, or None."""
-        engine, given = engine_for(session, tables)
+    def __init__(
+        self, statement: Statement, engine: Adapter, given: Mapping[str, Relation], *, may_stream: bool = False
+    ) -> None:
         self._statement = statement
         self.engine = engine
         self._tree = statement.tree.copy()
         self._inputs = {clause.name: clause.input.copy() for clause in statement.clauses}
         self._relations: dict[str, Any] = {}
         self._scopes = {clause.name: self._scope(self._stand_in(clause.name)) for clause in statement.clauses}
-        # A view of the catalog may be a stream too.
-        self._may_stream = session is not None or any(map(engine.is_stream, given.values()))
+        self._may_stream = may_stream or any(map(engine.is_stream, given.values()))
         self._resolve(given)
 
     def run(self, match: ClauseRun, options: RunOptions) -> Relation:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from eventide.plan.matchers.registry import make_matcher, plan_with_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.totals.methods import Growth
+from eventide.records import record
 from eventide.runtime.stage.encoding import EventEncoder
 from eventide.runtime.stage.failures import errors_of_sequences
 from eventide.runtime.stage.gathering import Cuts
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from eventide.runtime.stage.parts import Advance, TableCollector
 
 
-@dataclass(frozen=True)
+@record
 class TableStage:
     """The stage of a plan over tables, as it is shipped to workers: every run makes its parts anew."""
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eventide.errors import DataError
 from eventide.match.protocol import EventBatch
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
 from eventide.runtime.relational.arrays import filled, numpy_values
+from eventide.runtime.relational.functions import dictionary, is_valid
 from eventide.runtime.stage.ordering import to_ordered
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class StringCodes:
 
     def encode(self, column: pa.Array) -> Integers:
         """Return the codes of a column; nulls get 0."""
-        encoded = column.dictionary_encode()
+        encoded = dictionary(column)
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.combine_chunks()
         numbers = np.array([self._code(text) for text in encoded.dictionary.to_pylist()], np.int64)
@@ -101,7 +101,7 @@ class EventEncoder:
         valid = np.empty((columns, table.num_rows), np.uint8)
         for number, value in enumerate(self._plan.values):
             column = table.column(self._layout.values[number]).combine_chunks()
-            valid[number] = numpy_values(pc.is_valid(column))
+            valid[number] = numpy_values(is_valid(column))
             if value.encoding is Encoding.CODE:
                 values[number] = self.codes.encode(column)
             elif value.encoding is Encoding.FLOAT:

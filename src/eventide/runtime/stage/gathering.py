@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from eventide.records import record
 from eventide.runtime.stage.keys import changes
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 1 << 18
 
 
-@dataclass(frozen=True)
+@record
 class Cuts:
     """Where the rows of a task are cut into kernel calls: behind so many of them, or where the next key begins."""
 

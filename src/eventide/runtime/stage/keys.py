@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eventide.errors import DataError
+from eventide.records import record
 from eventide.runtime.relational.arrays import filled, numpy_values
+from eventide.runtime.relational.functions import cast, dictionary, is_null, not_equal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@dataclass(frozen=True)
+@record
 class KeySpans:
     """The keys of a batch: `restart` marks where the next key begins (sorted), or `key` numbers them (interleaved)."""
 
@@ -159,7 +159,7 @@ class InterleavedKeys(NumberedKeys):
         codes = np.zeros((keys.num_rows, keys.num_columns), np.int64)
         values = []
         for number, column in enumerate(keys.columns):
-            encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+            encoded = dictionary(column.combine_chunks(), nulls="encode")
             codes[:, number] = numpy_values(encoded.indices)
             values.append(encoded.dictionary.to_pylist())
         combinations, inverse = np.unique(codes, axis=0, return_inverse=True)
@@ -243,12 +243,12 @@ def changes(keys: pa.Table) -> npt.NDArray[np.bool_]:
         if pa.types.is_null(array.type):
             continue
         if pa.types.is_dictionary(array.type):
-            array = array.cast(array.type.value_type)
+            array = cast(array, array.type.value_type)
         one, other = array.slice(0, len(array) - 1), array.slice(1)
-        differs = filled(pc.not_equal(one, other), False)
+        differs = filled(not_equal(one, other), False)
         if pa.types.is_floating(array.type):
             unknown = np.isnan(numpy_values(array))
             differs = differs & ~(unknown[:-1] & unknown[1:])
-        nulls = numpy_values(pc.is_null(array))
+        nulls = numpy_values(is_null(array))
         changed |= differs | (nulls[:-1] != nulls[1:])
     return changed

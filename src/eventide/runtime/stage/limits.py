@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from eventide.records import record
 
 DEFAULT_MAX_STEPS = 100_000_000
 """Beyond the steps that a usual query needs; some tens of seconds on one core."""
 
 
-@dataclass(frozen=True)
+@record
 class StageLimits:
     """Caps on the matches and on the steps of a search for them, and which slice of all matches to enumerate."""
 

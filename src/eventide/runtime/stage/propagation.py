@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,9 @@ from eventide.match.totals.exact import Aggregator, EventColumns, Sliding
 from eventide.match.totals.neighbouring import FREE, Judging, Neighbouring
 from eventide.plan.totals.methods import Growth
 from eventide.plan.totals.neighbours import Near
+from eventide.records import record
 from eventide.runtime.relational.arrays import arrow_array
+from eventide.runtime.relational.functions import take
 from eventide.runtime.stage.keys import KeySpans
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@record
 class WholeKeys:
     """All events of some keys, and what tells totals of their matches; those of key k are offsets[k] to offsets[k + 1]."""
 
@@ -48,14 +49,14 @@ class WholeKeys:
 
     def table(self, payload: pa.Table) -> pa.Table:
         """Return the payload of these events in their order."""
-        return payload if self.rows is None else payload.take(arrow_array(self.rows))
+        return payload if self.rows is None else take(payload, arrow_array(self.rows))
 
     def events(self, group: Integers, groups: int) -> EventColumns:
         """Return the events as aggregators take them, with the group of matches that end there."""
         return EventColumns(self.masks, self.clocks, self.lows, self.offsets, group, groups, self.values, self.valid)
 
 
-@dataclass(frozen=True)
+@record
 class KeyCounts:
     """How many matches each key has; the events of key k begin at the row begins[k]."""
 

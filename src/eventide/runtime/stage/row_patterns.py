@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eventide.errors import DataError
 from eventide.match.budget import Resource, Spent
@@ -17,6 +16,7 @@ from eventide.match.row_pattern.matcher import BadSkip, RowBatch, RowPartitions,
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.matchers.registry import ROWS
 from eventide.runtime.relational.arrays import filled, numpy_values
+from eventide.runtime.relational.functions import cast, dictionary, is_valid
 from eventide.runtime.stage.failures import limit_error
 from eventide.runtime.stage.keys import SortedKeys
 from eventide.runtime.stage.stage import Stage
@@ -55,7 +55,7 @@ def encoded_rows(
         target = values[number].view(np.float64) if value.encoding is Encoding.FLOAT else values[number]
         for begin, chunk in _chunks(table, f"v{number}"):
             end = begin + len(chunk)
-            valid[number, begin:end] = numpy_values(chunk.is_valid())
+            valid[number, begin:end] = numpy_values(is_valid(chunk))
             if value.encoding is not Encoding.CODE:
                 target[begin:end] = filled(chunk)
         if value.encoding is Encoding.CODE:
@@ -73,7 +73,7 @@ def encoded_rows(
 def plain_column(table: pa.Table, name: str) -> pa.Array:
     """Return a column in one piece, its values themselves where it is encoded."""
     column = table.column(name).combine_chunks()
-    return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    return cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _chunks(table: pa.Table, name: str) -> Iterator[tuple[int, pa.Array]]:
@@ -86,7 +86,7 @@ def _chunks(table: pa.Table, name: str) -> Iterator[tuple[int, pa.Array]]:
 
 def _horizon(table: pa.Table, offset: npt.NDArray[np.int64], within: int) -> npt.NDArray[np.int64]:
     time = table.column("t").combine_chunks()
-    known = numpy_values(time.is_valid()).astype(np.uint8)
+    known = numpy_values(is_valid(time)).astype(np.uint8)
     micros = np.ascontiguousarray(filled(time))
     return horizon_of(micros, known, offset, offset[1:], within, NO_ROW_TO_COME)
 
@@ -94,7 +94,7 @@ def _horizon(table: pa.Table, offset: npt.NDArray[np.int64], within: int) -> npt
 def _with_codes(plan: RowPlan, texts: dict[int, pa.Array], values: npt.NDArray[np.int64]) -> RowPrograms:
     """Number the strings of these rows in their order, in the columns and in the programs."""
     names = {*plan.strings, *plan.variables}
-    encoded_texts = {number: column.dictionary_encode() for number, column in texts.items()}
+    encoded_texts = {number: dictionary(column) for number, column in texts.items()}
     for column in encoded_texts.values():
         names.update(text for text in column.dictionary.to_pylist() if text is not None)
     codes = {text: code for code, text in enumerate(sorted(names))}

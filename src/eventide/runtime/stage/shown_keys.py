@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from eventide.runtime.relational.arrays import arrow_array
+from eventide.runtime.relational.functions import take
 from eventide.runtime.stage.keys import SortedKeys
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class ShownKeys:
     def _remember(self, shown: pa.Table, places: npt.NDArray[np.int64]) -> None:
         self._count += len(places)
         if shown.num_columns:
-            self._keys.append(shown.take(arrow_array(places)))
+            self._keys.append(take(shown, arrow_array(places)))
 
     @property
     def keys(self) -> pa.Table | None:

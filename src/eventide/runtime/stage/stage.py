@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import pyarrow as pa
 
 from eventide.runtime.relational.arrays import arrow_array
+from eventide.runtime.relational.functions import take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,10 +46,11 @@ class Stage(Generic[Batch]):
             del table
             yield from self._advanced(batch, payload)
             del batch, payload
+            self.forget()
         yield from self.end()
 
     def take(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
-        """Take the next rows and yield the results that are now certain."""
+        """Take the next rows and yield the results that are now certain; all rows are held until `forget`."""
         yield from self._advanced(*self._encoded(table))
 
     def collected(self, found: Iterator[Any]) -> Iterator[pa.RecordBatch]:
@@ -66,7 +68,7 @@ class Stage(Generic[Batch]):
     def forget(self) -> None:
         """Let the rows go that no result to come names."""
         if self._holder is not None and self.held is not None:
-            self.held = self.held.take(arrow_array(self._holder.keep()))
+            self.held = take(self.held, arrow_array(self._holder.keep()))
 
     def _encoded(self, table: pa.Table) -> tuple[Batch, pa.Table]:
         spans = self._keys.spans(table)
@@ -79,4 +81,4 @@ class Stage(Generic[Batch]):
         for found in self._advance.advance(batch):
             yield from self._collect.take(found, payload)
         if self._holder is not None:
-            self.held = payload.take(arrow_array(self._holder.keep()))
+            self.held = payload

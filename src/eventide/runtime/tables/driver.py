@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from eventide.records import record
+from eventide.runtime.waiting import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     from eventide.runtime.stage.assembly import TableStage
 
 
-@dataclass(frozen=True)
+@record
 class TableWork:
     """The run of a plan over the rows of a table."""
 
@@ -28,17 +31,20 @@ class TableWork:
 
     def prepare(self) -> Relation:
         """Return the prepared rows."""
-        return self.preparation.of(self.engine, self.rows)
+        with waiting("Eventide prepares the events"):
+            return self.preparation.of(self.engine, self.rows)
 
     def match(self, prepared: Relation) -> Relation:
         """Return what the stage makes of the prepared rows."""
         # Tasks that see a part of the events each would choose differently.
         stage = replace(self.stage(self.engine.schema(prepared)), sampled=self.engine.in_process)
-        return self.engine.through(prepared, stage.run, stage.schema)
+        with waiting("Eventide looks for matches"):
+            return self.engine.through(prepared, stage.run, stage.schema)
 
     def finish(self, found: Relation) -> Relation:
         """Return the rows of the result."""
-        return self.finishing.of(self.engine, found)
+        with waiting("Eventide puts the matches together"):
+            return self.finishing.of(self.engine, found)
 
     def explained(self) -> str:
         """Return the engine's plan: of Prepare alone where matching would run at once."""
