@@ -167,11 +167,12 @@ def test_events_are_put_in_order_where_a_late_one_must_find_what_not_forbids() -
 def test_other_roles_of_the_columns_make_another_query(role: str) -> None:
     table = pa.table({"ts": [1], "other": [1], "kind": ["A"]})
     changed = {"time": "ts", "type": "kind", "tie_break": "ts", "time_unit": "s"} | {role: "ms" if role == "time_unit" else "other"}
-    fingerprints = []
+    runs = []
     for roles in ({"time": "ts", "type": "kind", "tie_break": "ts", "time_unit": "s"}, changed):
-        run = Run({"q": et.query("SELECT * WHERE A ; B WITHIN 1 second")}, {"stream": et.events(table, **roles)})
-        fingerprints.append(run.job.queries[0].fingerprint)
-    assert fingerprints[0] != fingerprints[1]
+        runs.append(Run({"q": et.query("SELECT * WHERE A ; B WITHIN 1 second")}, {"stream": et.events(table, **roles)}))
+    before, now = (run.job.queries[0].owner for run in runs)
+    assert f"{role} was" in now.change_since(before.written())
+    assert before.change_since(before.written()) is None
 
 
 def test_streams_whose_times_count_other_units_are_refused() -> None:

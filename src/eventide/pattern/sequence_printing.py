@@ -55,27 +55,36 @@ def to_ceql(query: Query) -> str:
     WHERE Trade+
     LIMIT 3
     """
+    return "\n".join(f"{word} {text}" for word, text in ceql_clauses(query))
+
+
+def ceql_clauses(query: Query) -> list[tuple[str, str]]:
+    """Return the clauses of a query as CEQL: their first words, and what stands behind them.
+
+    >>> from eventide.pattern.sequences import Event, Query
+    >>> ceql_clauses(Query(pattern=Event("Trade"), limit=3))
+    [('SELECT', '*'), ('WHERE', 'Trade'), ('LIMIT', '3')]
+    """
     pattern = query.pattern
     conditions: list[str] = []
     while isinstance(pattern, Filtered):
         conditions.append(pattern.condition.sql)
         pattern = pattern.pattern
-    lines = [_select_line(query)]
+    clauses = [("SELECT", _selected(query))]
     if query.streams:
-        lines.append("FROM " + ", ".join(quote_name(stream.text) for stream in query.streams))
-    lines.append(f"WHERE {pattern_to_ceql(pattern)}")
-    lines.extend(f"FILTER {condition}" for condition in reversed(conditions))
+        clauses.append(("FROM", ", ".join(quote_name(stream.text) for stream in query.streams)))
+    clauses.append(("WHERE", pattern_to_ceql(pattern)))
+    clauses.extend(("FILTER", condition) for condition in reversed(conditions))
     if query.partition_by:
-        lines.append("PARTITION BY " + ", ".join(quote_name(attribute.text) for attribute in query.partition_by))
+        clauses.append(("PARTITION BY", ", ".join(quote_name(attribute.text) for attribute in query.partition_by)))
     windows = [window_to_ceql(query.window)] if query.window is not None else []
     if query.step_window is not None:
         windows.append(f"{window_to_ceql(query.step_window)} BETWEEN STEPS")
     if windows:
-        lines.append("WITHIN " + ", ".join(windows))
+        clauses.append(("WITHIN", ", ".join(windows)))
     if query.consumption is not Consumption.NONE:
-        lines.append(f"CONSUME BY {query.consumption.name}")
-    lines.extend(_result_lines(query))
-    return "\n".join(lines)
+        clauses.append(("CONSUME BY", query.consumption.name))
+    return [*clauses, *_result_clauses(query)]
 
 
 def pattern_to_ceql(pattern: Pattern) -> str:
@@ -155,26 +164,26 @@ def quote_name(name: str) -> str:
     return name if PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
-def _select_line(query: Query) -> str:
+def _selected(query: Query) -> str:
     selector = "" if query.selector is Selector.ALL else f"{query.selector.name} "
     if query.output is None:
-        return f"SELECT {selector}*"
+        return f"{selector}*"
     items = [item.expression.sql + (f" AS {quote_name(item.alias)}" if item.alias is not None else "") for item in query.output]
-    return f"SELECT {selector}" + ", ".join(items)
+    return selector + ", ".join(items)
 
 
-def _result_lines(query: Query) -> list[str]:
-    lines = []
+def _result_clauses(query: Query) -> list[tuple[str, str]]:
+    clauses = []
     if query.group_by is not None:
-        lines.append(f"GROUP BY {grouping_to_ceql(query.group_by)}")
+        clauses.append(("GROUP BY", grouping_to_ceql(query.group_by)))
     if query.order_by is not None:
-        lines.append(f"ORDER BY {query.order_by.score.sql} {'DESC' if query.order_by.descending else 'ASC'}")
+        clauses.append(("ORDER BY", f"{query.order_by.score.sql} {'DESC' if query.order_by.descending else 'ASC'}"))
     if query.limit is not None:
-        lines.append(f"LIMIT {query.limit}")
+        clauses.append(("LIMIT", str(query.limit)))
     if query.sample is not None:
         seed = "" if query.sample.seed is None else f" SEED {query.sample.seed}"
-        lines.append(f"SAMPLE {query.sample.size}{seed}")
-    return lines
+        clauses.append(("SAMPLE", f"{query.sample.size}{seed}"))
+    return clauses
 
 
 def _operand(pattern: Pattern) -> str:

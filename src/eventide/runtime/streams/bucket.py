@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from eventide.runtime.streams.bucket_query import BucketQuery
     from eventide.runtime.streams.job import StreamJob, StreamQuery
     from eventide.runtime.streams.output import OutputStage
+    from eventide.runtime.streams.state_owner import HeldColumns
 
-VERSION = 1
+VERSION = 2
 MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """From a version of the state to the next one."""
 GROUP = "__et_group"
@@ -168,7 +169,7 @@ class Bucket:
             "clocks": self._clocks,
             "watermark": self._watermark,
             "next_id": self._next_id,
-            "queries": {query.name: query.fingerprint for query in self._own()},
+            "queries": {query.name: query.owner.written() for query in self._own()},
             "outputs": {query.name: query.output for query in self._own()},
         }
         for name, running in self._queries.items():
@@ -226,23 +227,26 @@ class Bucket:
                 hint=f"{way_back}, or begin with a new checkpoint.",
             )
         if len(parts["clocks"]) != self._job.streams:
-            raise _changed("the number of its streams")
+            raise _changed(f"it read {len(parts['clocks'])} streams and reads {self._job.streams}")
         self._clocks, self._watermark, self._next_id = parts["clocks"], parts["watermark"], parts["next_id"]
         known = parts["queries"]
         if not self._job.registry and set(known) != set(self._queries):
-            raise _changed("its name")
+            raise _changed(f"it was {', '.join(known)} and is {', '.join(self._queries)}")
         for query in self._own():
-            if query.name in known and parts["outputs"][query.name] != query.output:
-                raise _changed(f"its output ({parts['outputs'][query.name]})")
-            if known.get(query.name) == query.fingerprint:
-                self._load_query(query, parts[f"engine/{query.name}"])
+            if query.name not in known:
+                continue
+            if parts["outputs"][query.name] != query.output:
+                raise _changed(f'output was "{parts["outputs"][query.name]}" and is "{query.output}"')
+            change = query.owner.change_since(known[query.name])
+            if change is None:
+                self._load_query(query, parts[f"engine/{query.name}"], query.owner.held_in(known[query.name]))
                 self._outputs[query.name].held = parts.get(f"output/{query.name}")
             elif not self._job.registry:
-                raise _changed("its text or the columns of its events")
+                raise _changed(change)
 
-    def _load_query(self, query: StreamQuery, state: bytes) -> None:
+    def _load_query(self, query: StreamQuery, state: bytes, held: HeldColumns) -> None:
         try:
-            self._queries[query.name].load(state)
+            self._queries[query.name].load(state, held)
         except ValueError as error:
             # Matchers know the versions of their own state.
             raise _other_version(str(error)) from None
@@ -275,6 +279,6 @@ def _other_version(what: str) -> DataError:
 def _changed(what: str) -> DataError:
     return DataError(
         "QUERY_CHANGED",
-        f"The state was written by another query: {what} differs.",
+        f"The state was written by another query: {what}.",
         hint="Run the query that the state belongs to, or begin anew, with a new checkpoint.",
     )

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eventide.records import record
+from eventide.runtime.streams.state_owner import AS_HELD
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from eventide.runtime.streams.state_owner import HeldColumns
 
 KEY = "__et_key"
 CHECK = "__et_check"
@@ -56,8 +59,8 @@ class BucketQuery(ABC):
         """Return the whole state."""
 
     @abstractmethod
-    def load(self, state: bytes) -> None:
-        """Go on from a dumped state."""
+    def load(self, state: bytes, held: HeldColumns = AS_HELD) -> None:
+        """Go on from a dumped state, which may hold what the result shows under other names."""
 
     @abstractmethod
     def shed(self, share: float) -> int:

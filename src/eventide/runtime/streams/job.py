@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eventide.runtime.streams.bucket_query import BucketQuery
+    from eventide.runtime.streams.state_owner import StateOwner
 
 BUCKETS = 16
 """More than tasks, so that they share the work evenly; a state of a million small keys is then some megabytes each."""
@@ -33,8 +34,8 @@ class StreamQuery:
     """One query of a run."""
 
     name: str
-    fingerprint: str
-    """Says whether state was made by the same query."""
+    owner: StateOwner
+    """Says whether state belongs to the query."""
     columns: tuple[tuple[str, str], ...]
     """The names that it knows, with the names they have in the run."""
     clock: str

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
-from eventide.pattern.sequence_printing import to_ceql
+from eventide.pattern.sequence_printing import ceql_clauses
 from eventide.plan.matchers.registry import ARRIVAL, enumerated_plan, refusal
 from eventide.plan.totals.results import Groups
 from eventide.records import record
@@ -22,6 +22,7 @@ from eventide.runtime.streams.planning.slices import IN_ORDER
 from eventide.runtime.streams.queries.events import EventBucketQuery, arrival_parts, ordered_parts
 from eventide.runtime.streams.queries.groups import SHOWN_CHECK, group_parts, joins_keys
 from eventide.runtime.streams.queries.order import arrival_refusal
+from eventide.runtime.streams.state_owner import StateOwner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -113,7 +114,7 @@ class Spreading:
         number = self._numbers[way] = len(self.hashings)
         hashes = [self.key_hash(keys, salt) if keys else None for salt in (0, 1)]
         # Chosen by name: queries may come and go between runs, and state must be found where it was left.
-        home = int(fingerprint("", [(key, "") for key in keys]), 16) % self._buckets if together else None
+        home = _number_of(keys) % self._buckets if together else None
         by_hash = None if spread is None else self.key_hash(spread, 0)
         self.hashings.append(KeyHashing(hashes[0], hashes[1], home, by_hash, slices))
         return number
@@ -153,8 +154,7 @@ def event_job(
 def typed_job(job: StreamJob, kinds: Mapping[str, str]) -> StreamJob:
     """Return the run with the types of its columns in what names its state: events of other types cannot join those held."""
     queries = [
-        replace(query, fingerprint=fingerprint(query.fingerprint, [(own, kinds[name]) for own, name in query.columns]))
-        for query in job.queries
+        replace(query, owner=query.owner.typed({own: kinds[name] for own, name in query.columns})) for query in job.queries
     ]
     return replace(job, queries=tuple(queries))
 
@@ -195,7 +195,11 @@ def event_query(
         required.append(named[layout.attribute])
     return StreamQuery(
         name,
-        fingerprint(to_ceql(plan.query), columns, kind, *roles_of(plan), *_sliced(options)),
+        StateOwner(
+            {**shaping_clauses(plan, options), **roles_of(plan), "matcher": kind, "slices": str(options.slices)},
+            {name: sql for name, sql in columns if name not in layout.payload},
+            {name: sql for name, sql in columns if name in layout.payload},
+        ),
         shared,
         named[layout.clock],
         hashing,
@@ -219,16 +223,30 @@ def one_task_reason(plan: Plan) -> str | None:
     return None
 
 
-def roles_of(plan: Plan) -> list[str]:
+def shaping_clauses(plan: Plan, options: StreamOptions) -> dict[str, str]:
+    """Return the clauses that shape the state: of SELECT its selector and the variables it shows, but no names of columns."""
+    clauses: dict[str, str] = {}
+    for word, text in ceql_clauses(plan.query):
+        clauses[word] = f"{clauses[word]} AND {text}" if word in clauses else text
+    if plan.results is None:
+        # What SELECT shows is made of held events when a match is found.
+        clauses["SELECT"] = f"{plan.query.selector.name} of {', '.join(sorted(plan.output.kept)) or 'no variable'}"
+        clauses["the variables told apart"] = ", ".join(sorted(plan.distinguished_variables))
+        if options.output != FINAL:
+            # Results wait in the state as they are.
+            clauses["the values that SELECT shows"] = repr((plan.output.fields, plan.output.event_fields))
+    return clauses
+
+
+def roles_of(plan: Plan) -> dict[str, str]:
     """Return which columns are time, type and tie-break, and the window in their units: what the SQL of a query does not say."""
-    schemas = [schema for _, schema in plan.streams]
-    roles = [f"{schema.time} {schema.type} {schema.tie_break} {schema.time_unit}" for schema in schemas]
-    return [*roles, repr(plan.window)]
-
-
-def _sliced(options: StreamOptions) -> list[str]:
-    """Return what slices add to the name of a query; without them it has the name that it always had."""
-    return [f"slices {options.slices}"] if options.slices > 1 else []
+    roles: dict[str, str] = {}
+    for number, (_, schema) in enumerate(plan.streams, start=1):
+        # The name of an only stream is the caller's own matter.
+        whose = f" of stream {number}" if len(plan.streams) > 1 else ""
+        given = {"time": schema.time, "type": schema.type, "tie_break": schema.tie_break, "time_unit": schema.time_unit}
+        roles |= {f"{role}{whose}": str(value) for role, value in given.items()}
+    return roles | {"the window in units of time": repr(plan.window)}
 
 
 def bucket_query_of(plan: Plan, layout: Layout, options: StreamOptions) -> tuple[Callable[..., BucketQuery], str]:
@@ -257,10 +275,9 @@ def reorder_reason(plan: Plan, overflow: str = ERROR, slices: int = 1) -> str | 
     return ARRIVAL.why_not(plan) or arrival_refusal(plan)
 
 
-def fingerprint(text: str, columns: Sequence[tuple[str, str]], *more: str) -> str:
-    """Return a short name of a query: state made under another name is not its own."""
-    written = "\0".join([text, *(f"{name}={sql}" for name, sql in columns), *more])
-    return blake2b(written.encode(), digest_size=12).hexdigest()
+def _number_of(keys: Sequence[str]) -> int:
+    """Return a number that stands for some columns, the same in every process."""
+    return int(blake2b("\0".join(["", *(f"{key}=" for key in keys)]).encode(), digest_size=12).hexdigest(), 16)
 
 
 def refuse_undecidable(plan: Plan, output: str) -> None:

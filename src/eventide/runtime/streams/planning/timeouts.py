@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.pattern.sequence_printing import to_ceql
+from eventide.pattern.sequence_printing import ceql_clauses
 from eventide.plan.timeouts.queries import EXPIRED_AT, LAST_STEP_AT
 from eventide.runtime.prepare.sequences import CLOCK, STREAM
 from eventide.runtime.prepare.timeouts import shown_steps
 from eventide.runtime.streams.bucket_query import END
 from eventide.runtime.streams.job import StreamJob, StreamQuery
-from eventide.runtime.streams.planning.jobs import Projection, Spreading, event_query, fingerprint, roles_of, stream_layout
+from eventide.runtime.streams.planning.jobs import Projection, Spreading, event_query, roles_of, stream_layout
 from eventide.runtime.streams.planning.sequences import query_work
 from eventide.runtime.streams.planning.work import QueryWork, StreamWork
 from eventide.runtime.streams.queries.events import EventBucketQuery, start_parts
 from eventide.runtime.streams.queries.timeouts import LAST_STEP, REACHED, TimeoutBucketQuery
+from eventide.runtime.streams.state_owner import StateOwner
 
 if TYPE_CHECKING:
+    from eventide.pattern import Query
     from eventide.plan.timeouts.plans import TimeoutPlans
     from eventide.runtime.relational.dialect import Dialect
     from eventide.runtime.streams.planning.jobs import StreamOptions
@@ -47,10 +49,12 @@ def timeout_work(planned: TimeoutPlans, dialect: Dialect, options: StreamOptions
     window = plans[-1].window
     assert window is not None
     columns = projection.columns()
+    own = [name for name, _ in columns if not _is_hash(name, spreading)]
     whole = StreamQuery(
         TIMEOUTS,
-        fingerprint(to_ceql(planned.query), columns, TIMEOUTS, *roles_of(plans[-1])),
-        tuple((name, name) for name, _ in columns if not _is_hash(name, spreading)),
+        # Starts wait with the columns of their rows, so nothing that they hold may change.
+        StateOwner({**_clauses(planned.query), **roles_of(plans[-1])}, {name: sql for name, sql in columns if name in own}, {}),
+        tuple((name, name) for name in own),
         clock,
         parts[0].hashing,
         partial(TimeoutBucketQuery, parts, int(window.size), trailing=bool(plans[-1].trailing)),
@@ -83,6 +87,15 @@ def _leaving(starts: QueryWork, own: pa.Schema) -> pa.Schema:
     """Return the columns of a start, and how far it came."""
     further = [pa.field(REACHED, pa.int64()), pa.field(LAST_STEP, pa.int64())]
     return pa.schema([*starts.leaving(own), *further])
+
+
+def _clauses(query: Query) -> dict[str, str]:
+    """Return the clauses that time-outs depend on: all but SELECT, which they do not show."""
+    clauses: dict[str, str] = {}
+    for word, text in ceql_clauses(query):
+        if word != "SELECT":
+            clauses[word] = f"{clauses[word]} AND {text}" if word in clauses else text
+    return clauses
 
 
 def _is_hash(name: str, spreading: Spreading) -> bool:

@@ -20,12 +20,14 @@ from eventide.runtime.streams.queries.identified import IdentifiedRows
 from eventide.runtime.streams.queries.order import AsArrived, InOrder
 from eventide.runtime.streams.queries.parts import BucketParts
 from eventide.runtime.streams.state_bytes import pack, unpack
+from eventide.runtime.streams.state_owner import AS_HELD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from eventide.plan.plan import Plan
     from eventide.runtime.prepare.sequences import Layout
+    from eventide.runtime.streams.state_owner import HeldColumns
 
     MakeParts = Callable[[Plan, Layout, StageLimits], BucketParts]
 
@@ -174,9 +176,12 @@ class EventBucketQuery(BucketQuery):
             parts["payload"] = self._stage.held
         return pack(parts)
 
-    def load(self, state: bytes) -> None:
+    def load(self, state: bytes, held: HeldColumns = AS_HELD) -> None:
         """Go on from a dumped state."""
         parts = unpack(state)
+        for name in ("payload", "waiting"):
+            if name in parts:
+                parts[name] = held.renamed(parts[name])
         self._left = parts["left"]
         self._parts.advance.load(parts["matcher"])
         self._parts.order.codes.load(parts["codes"])

@@ -27,6 +27,7 @@ from eventide.runtime.streams.queries.row_needs import check_streamable, stream_
 from eventide.runtime.streams.queries.row_partitions import NOT_DUE, Partitions
 from eventide.runtime.streams.reorder import OrderKey, ReorderBuffer
 from eventide.runtime.streams.state_bytes import pack, unpack
+from eventide.runtime.streams.state_owner import AS_HELD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from eventide.match.row_pattern.borders import Borders
     from eventide.match.row_pattern.kernel import RowMatchBatch
     from eventide.plan.row_patterns.plan import RowPlan
+    from eventide.runtime.streams.state_owner import HeldColumns
 
 __all__ = ["RowBucketQuery", "check_streamable", "stream_warnings"]
 VERSION = 1
@@ -262,7 +264,7 @@ class RowBucketQuery(BucketQuery):
             parts["rows"] = self._rows
         return pack(parts)
 
-    def load(self, state: bytes) -> None:
+    def load(self, state: bytes, held: HeldColumns = AS_HELD) -> None:
         """Go on from a dumped state."""
         parts = unpack(state)
         if parts.get("version") != VERSION:
@@ -274,8 +276,10 @@ class RowBucketQuery(BucketQuery):
         self._watermark = parts["watermark"]
         columns = {name.removeprefix("partition_"): part for name, part in parts.items() if name.startswith("partition_")}
         self._partitions = Partitions.load(columns)
-        self._buffer.waiting = parts.get("waiting")
-        self._rows = parts.get("rows")
+        if "waiting" in parts:
+            self._buffer.waiting = held.renamed(parts["waiting"]).select(self._columns)
+        if "rows" in parts:
+            self._rows = held.renamed(parts["rows"]).select(self._kept_columns)
 
 
 def _borders(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

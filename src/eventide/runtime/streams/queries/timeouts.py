@@ -12,11 +12,13 @@ import pyarrow as pa
 from eventide.runtime.streams.bucket_query import END, MATCH_HIGH, MATCH_LOW, NEVER, RESULT_COLUMNS, START, BucketQuery, Held
 from eventide.runtime.streams.queries.identified import START_ID
 from eventide.runtime.streams.state_bytes import pack, unpack
+from eventide.runtime.streams.state_owner import AS_HELD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eventide.runtime.streams.job import StreamQuery
+    from eventide.runtime.streams.state_owner import HeldColumns
 
 REACHED = "__et_reached"
 LAST_STEP = "__et_last_step"
@@ -146,10 +148,10 @@ class TimeoutBucketQuery(BucketQuery):
             parts |= {"reached": starts.reached, "last_step": starts.last_step}
         return pack(parts)
 
-    def load(self, state: bytes) -> None:
+    def load(self, state: bytes, held: HeldColumns = AS_HELD) -> None:
         """Go on from a dumped state."""
         parts = unpack(state)
         for number, prefix in enumerate(self._prefixes):
-            prefix.load(parts[f"engine{number}"])
+            prefix.load(parts[f"engine{number}"], held)
         if "ids" in parts:
             self._starts = _Starts(*(parts[name] for name in ("rows", "ids", "clock", "reached", "last_step")))
