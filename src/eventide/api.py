@@ -174,6 +174,8 @@ class Query:
         buckets: int | None = None,
         max_state: int | None = None,
         overflow: str = ERROR,
+        idle_after: Duration | None = None,
+        finish: bool = False,
         **streams: Events,
     ) -> Any:
         """Return the matches: a Spark DataFrame for Spark events, a pyarrow.Table otherwise.
@@ -191,7 +193,9 @@ class Query:
         an event may come ("10 seconds"); later ones are left out and counted. `output` says when a match comes out: "final" as
         soon as it is certain, "ordered" also in the order of ends, "early" at once, with columns `change` (+ or -) and `match_id`
         for corrections. State lives in `buckets`; `max_state` caps the bytes of each, and `overflow` says what happens then
-        ("error" or "drop_oldest").
+        ("error" or "drop_oldest"). After a silence of `idle_after` the clock of a stream follows the wall, so that absence and
+        time-outs are told although nothing comes. `finish` takes the end of the input, as availableNow reads it, for the end of
+        the stream: what that makes certain comes out too, and the checkpoint takes no further events.
 
         >>> import pyarrow as pa
         >>> table = pa.table({"ts": [1, 2, 3], "kind": ["A", "B", "B"]})
@@ -208,6 +212,8 @@ class Query:
             buckets=buckets,
             max_state=max_state,
             overflow=overflow,
+            idle_after=idle_after,
+            finish=finish,
         )
         return self._run(events, streams, options)
 
@@ -225,13 +231,20 @@ class Query:
         return self._run(events, streams, RunOptions(matcher=matcher), Asked.COUNT)
 
     def late(
-        self, events: Events | None = None, /, *, lateness: Duration | None = None, buckets: int | None = None, **streams: Events
+        self,
+        events: Events | None = None,
+        /,
+        *,
+        lateness: Duration | None = None,
+        buckets: int | None = None,
+        idle_after: Duration | None = None,
+        **streams: Events,
     ) -> Any:
         """Return the events of a stream that come later than `lateness` allows, with their own columns.
 
         They take no part in `match` with the same lateness. The result is a streaming DataFrame that keeps a clock of its own.
         """
-        return self._run(events, streams, RunOptions(lateness=lateness, buckets=buckets), Asked.LATE)
+        return self._run(events, streams, RunOptions(lateness=lateness, buckets=buckets, idle_after=idle_after), Asked.LATE)
 
     def timeouts(
         self,
@@ -241,6 +254,8 @@ class Query:
         lateness: Duration | None = None,
         buckets: int | None = None,
         max_state: int | None = None,
+        idle_after: Duration | None = None,
+        finish: bool = False,
         **streams: Events,
     ) -> Any:
         """Return the events that begin a match which is never completed within the window, one row each.
@@ -255,7 +270,9 @@ class Query:
         >>> late.select(["match_start", "expired_at", "reached", "missing"]).to_pylist()
         [{'match_start': 9, 'expired_at': 14, 'reached': 1, 'missing': 'B'}]
         """
-        options = RunOptions(lateness=lateness, buckets=buckets, max_state=max_state)
+        options = RunOptions(
+            lateness=lateness, buckets=buckets, max_state=max_state, idle_after=idle_after, finish=finish
+        )
         return self._run(events, streams, options, Asked.TIMEOUTS)
 
     def open(

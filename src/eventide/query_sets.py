@@ -43,6 +43,8 @@ class Queries:
         buckets: int | None = None,
         max_state: int | None = None,
         overflow: str = ERROR,
+        idle_after: str | int | timedelta | None = None,
+        finish: bool = False,
         **streams: Events,
     ) -> Any:
         """Return the matches of all queries, with a first column `query`; columns that a query does not have are null.
@@ -57,7 +59,15 @@ class Queries:
         >>> both.match(events(table, time="ts", type="kind")).to_pylist()
         [{'query': 'ab', 't': 2}, {'query': 'ac', 't': 3}]
         """
-        options = RunOptions(lateness=lateness, output=output, buckets=buckets, max_state=max_state, overflow=overflow)
+        options = RunOptions(
+            lateness=lateness,
+            output=output,
+            buckets=buckets,
+            max_state=max_state,
+            overflow=overflow,
+            idle_after=idle_after,
+            finish=finish,
+        )
         source, work = self._work(events, streams, options)
         return source.engine.result(pipeline.carry_out(work))
 

@@ -37,6 +37,8 @@ def sql(
     buckets: int | None = None,
     max_state: int | None = None,
     overflow: str = ERROR,
+    idle_after: str | int | timedelta | None = None,
+    finish: bool = False,
     **tables: Any,
 ) -> Any:
     """Run SQL in which MATCH_RECOGNIZE may follow any table; the relational engine does everything else.
@@ -44,8 +46,7 @@ def sql(
     The dialect is Spark SQL. Tables are given by name; other names are looked up in the catalog of `spark`. With a Spark
     session or a Spark DataFrame the result is a lazy DataFrame, otherwise DuckDB runs the query and it is a pyarrow.Table.
     `max_matches` and `max_steps` (of the search that conditions on the match so far need) stop a task that exceeds them.
-    Over streaming DataFrames the result is one; `lateness`, `output`, `buckets`, `max_state` and `overflow` are those of
-    `Query.match`.
+    Over streaming DataFrames the result is one; `lateness` to `finish` are those of `Query.match`.
 
     >>> import pyarrow as pa
     >>> ticks = pa.table({"t": [1, 2, 3, 4], "price": [5, 3, 4, 6]})
@@ -68,6 +69,8 @@ def sql(
         buckets=buckets,
         max_state=max_state,
         overflow=overflow,
+        idle_after=idle_after,
+        finish=finish,
         **tables,
     )
 
@@ -89,6 +92,8 @@ class Statement:
         buckets: int | None = None,
         max_state: int | None = None,
         overflow: str = ERROR,
+        idle_after: str | int | timedelta | None = None,
+        finish: bool = False,
         **tables: Any,
     ) -> Any:
         """Return the result, as `sql` does."""
@@ -100,6 +105,8 @@ class Statement:
             buckets=buckets,
             max_state=max_state,
             overflow=overflow,
+            idle_after=idle_after,
+            finish=finish,
         )
         return run_statement(self.model, spark, tables, options, partial(pipeline.run_clause, options=options))
 

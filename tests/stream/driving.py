@@ -91,7 +91,7 @@ class Run:
             bucket = Bucket(self.job, number)
             if number in self.states:
                 bucket.load(self.states[number])
-            table, clocks, counted = gathered(parts)
+            table, clocks, counted, _ = gathered(parts)
             self.prepared_schema = table.schema
             result = bucket.take(table, clocks)
             result.counters.events, result.counters.untimed = counted["events"], counted["untimed"]

@@ -30,6 +30,8 @@ class RunOptions:
     buckets: int | None = None
     max_state: int | None = None
     overflow: str = ERROR
+    idle_after: str | int | timedelta | None = None
+    finish: bool = False
     cuts: Cuts = field(default_factory=Cuts)
     """How many rows a kernel gets at once; for tests."""
 
@@ -45,11 +47,11 @@ class RunOptions:
 
     def check(self, *, streaming: bool) -> None:
         """Refuse what cannot act on a table, or on a stream."""
-        of_streams = (self.lateness, self.output, self.buckets, self.max_state, self.overflow)
-        if not streaming and of_streams != (None, FINAL, None, None, ERROR):
+        of_streams = (self.lateness, self.output, self.buckets, self.max_state, self.overflow, self.idle_after, self.finish)
+        if not streaming and of_streams != (None, FINAL, None, None, ERROR, None, False):
             raise BindError(
                 "NOT_A_STREAM",
-                "lateness, output, buckets, max_state and overflow are for streams; here all events are known.",
+                "lateness, output, buckets, max_state, overflow, idle_after and finish are for streams; here all events are known.",
                 hint="Leave them out, or read the events with spark.readStream.",
             )
         if streaming and self.max_matches is not None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from eventide.errors import DataError, LimitError
 from eventide.runtime.streams.bucket_query import ID, NEVER
+from eventide.runtime.streams.clocks import Clocks
 from eventide.runtime.streams.job import DROP_OLDEST, ERROR, RUNTIMES, SPARK
 from eventide.runtime.streams.output import EARLY, make_output
 from eventide.runtime.streams.state_bytes import NotAState, pack, unpack
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from eventide.runtime.streams.bucket_query import BucketQuery
+    from eventide.runtime.streams.clocks import Beat
     from eventide.runtime.streams.job import StreamJob, StreamQuery
     from eventide.runtime.streams.output import OutputStage
     from eventide.runtime.streams.state_owner import HeldColumns
@@ -49,6 +51,7 @@ class Counters:
     held: int = 0
     state_bytes: int = 0
     watermark: int | None = None
+    buckets: int = 0
 
 
 @dataclass
@@ -65,8 +68,10 @@ class Bucket:
     def __init__(self, job: StreamJob, number: int) -> None:
         self._job = job
         self._place = job.places()[number]
-        self._clocks: list[int | None] = [None] * job.streams
+        self._clocks = Clocks(job.streams, job.idle)
         self._watermark = NEVER
+        self._nothing: pa.Table | None = None
+        """The columns of events, once there were any."""
         # Numbers of events tell matches apart over all buckets; slices of one number the same events, and find different matches.
         self._next_id = self._place.bucket << NUMBER_BITS
         self._queries: dict[str, BucketQuery] = {query.name: job.bucket_query(query, self._place) for query in self._own()}
@@ -86,24 +91,35 @@ class Bucket:
         """Whether what all slices know alike is counted here: events and keys are the same in all, only matches are their own."""
         return self._place.slice == 0
 
-    def take(self, rows: pa.Table, clocks: Mapping[int, int]) -> BucketOutput:
-        """Take a micro-batch: events of this bucket, and the latest time of every stream that brought any to any bucket."""
+    def take(self, rows: pa.Table, clocks: Mapping[int, int], beat: Beat | None = None) -> BucketOutput:
+        """Take a micro-batch: events of this bucket, and the latest time of every stream that brought any to any bucket.
+
+        A beat tells that time has passed, with events or without.
+        """
+        if self._watermark == END_OF_TIME:
+            raise DataError(
+                "STREAM_FINISHED",
+                "The stream was finished by a run with finish=True, and now there are more events.",
+                hint="Begin with a new checkpoint, and leave finish out where more events may come.",
+            )
         emitted = BucketOutput()
-        rows = self._in_time(self._arrived(rows), emitted)
-        for stream, clock in clocks.items():
-            known = self._clocks[stream]
-            self._clocks[stream] = clock if known is None else max(known, clock)
-        slowest = None if None in self._clocks else min(clock for clock in self._clocks if clock is not None)
+        rows = self._arrived(rows)
+        self._nothing = rows.slice(0, 0)
+        rows = self._in_time(rows, emitted)
+        self._clocks.hear(clocks, beat)
+        slowest = self._clocks.slowest()
         if slowest is not None:
             self._watermark = max(self._watermark, slowest - self._job.lateness)
         self._advance(rows, emitted)
         return emitted
 
-    def finish(self, rows: pa.Table) -> BucketOutput:
-        """Say that no event comes any more, by a table without any: what that makes certain leaves."""
+    def finish(self, rows: pa.Table | None = None) -> BucketOutput:
+        """Say that no event comes any more: what that makes certain leaves. Rows without any tell the columns of events."""
         emitted = BucketOutput()
         self._watermark = END_OF_TIME
-        self._advance(self._arrived(rows), emitted, ended=True)
+        nothing = self._nothing if rows is None else self._arrived(rows)
+        if nothing is not None:
+            self._advance(nothing, emitted, ended=True)
         return emitted
 
     def _advance(self, rows: pa.Table, emitted: BucketOutput, *, ended: bool = False) -> None:
@@ -128,6 +144,7 @@ class Bucket:
             expired = running.expired()
             counters.expired += expired if self._counts else 0
         counters.watermark = self.watermark
+        counters.buckets = self._job.buckets
 
     def _arrived(self, rows: pa.Table) -> pa.Table:
         """Put events in the order of their arrival and number them."""
@@ -166,12 +183,14 @@ class Bucket:
             "buckets": self._job.buckets,
             "slices": self._job.slices,
             "engine": self._job.engine,
-            "clocks": self._clocks,
+            "clocks": self._clocks.dump(),
             "watermark": self._watermark,
             "next_id": self._next_id,
             "queries": {query.name: query.owner.written() for query in self._own()},
             "outputs": {query.name: query.output for query in self._own()},
         }
+        if self._job.finish and self._nothing is not None:
+            parts["nothing"] = self._nothing
         for name, running in self._queries.items():
             parts[f"engine/{name}"] = running.dump()
             held = self._outputs[name].held
@@ -226,9 +245,12 @@ class Bucket:
                 f"The state was written with slices={slices}, this run has slices={self._job.slices}.",
                 hint=f"{way_back}, or begin with a new checkpoint.",
             )
-        if len(parts["clocks"]) != self._job.streams:
-            raise _changed(f"it read {len(parts['clocks'])} streams and reads {self._job.streams}")
-        self._clocks, self._watermark, self._next_id = parts["clocks"], parts["watermark"], parts["next_id"]
+        streams = len(parts["clocks"]["latest"])
+        if streams != self._job.streams:
+            raise _changed(f"it read {streams} streams and reads {self._job.streams}")
+        self._clocks.load(parts["clocks"])
+        self._nothing = parts.get("nothing")
+        self._watermark, self._next_id = parts["watermark"], parts["next_id"]
         known = parts["queries"]
         if not self._job.registry and set(known) != set(self._queries):
             raise _changed(f"it was {', '.join(known)} and is {', '.join(self._queries)}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eventide.runtime.streams.bucket_query import BucketQuery
+    from eventide.runtime.streams.clocks import Idle
     from eventide.runtime.streams.state_owner import StateOwner
 
 BUCKETS = 16
@@ -120,6 +121,10 @@ class StreamJob:
     late: bool = False
     """Whether the result is the late events themselves."""
     engine: str = SPARK
+    idle: Idle | None = None
+    """After which silence the clocks follow the wall, if ever."""
+    finish: bool = False
+    """Whether the end of the input is the end of the stream."""
 
     @property
     def slices(self) -> int:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from eventide.runtime.streams.bucket import ARRIVAL, COUNTED, GROUP
 from eventide.runtime.streams.bucket_query import CHECK, KEY
+from eventide.runtime.streams.clocks import Beat
 from eventide.runtime.streams.job import BucketSlice
 from eventide.runtime.streams.state_bytes import pack, unpack
 
@@ -24,6 +25,8 @@ ROWS_AT_ONCE = 1 << 20
 TASK_BITS = 40
 COUNTING = BucketSlice(0)
 """The place that is told how many events there are."""
+WALL, RUN = "__et_wall", "__et_run"
+"""Rows with these columns are no events but beats of the clock on the wall; they hold nothing else."""
 BUCKET_SCHEMA = pa.schema([("bucket", pa.int32()), ("body", pa.binary())])
 
 
@@ -51,7 +54,8 @@ def _packed(job: StreamJob, table: pa.Table, first: int) -> pa.RecordBatch:
     bodies = []
     for number, place in places.items():
         counted = shares.counted if place == COUNTING else {}
-        bodies.append(pack({"rows": shares.rows[number], "clocks": list(shares.clocks.items()), **counted}))
+        beat = None if shares.beat is None else [shares.beat.wall, shares.beat.run]
+        bodies.append(pack({"rows": shares.rows[number], "clocks": list(shares.clocks.items()), "beat": beat, **counted}))
     return pa.record_batch([pa.array(list(places), pa.int32()), pa.array(bodies, pa.binary())], schema=BUCKET_SCHEMA)
 
 
@@ -64,10 +68,12 @@ class Shares:
     clocks: Mapping[int, int]
     """The latest time of each stream, which all places are told."""
     counted: Mapping[str, int]
+    beat: Beat | None = None
 
 
 def shared_out(job: StreamJob, table: pa.Table, first: int = 0) -> Shares:
     """Return the events of each place; `first` is the number of the first one in the order of arrival."""
+    table, beat = _without_beats(table)
     table = table.combine_chunks().append_column(ARRIVAL, pa.array(first + np.arange(table.num_rows)))
     events = table.num_rows
     timed = pc.is_valid(table.column(job.clock)).to_numpy()
@@ -106,7 +112,17 @@ def shared_out(job: StreamJob, table: pa.Table, first: int = 0) -> Shares:
     for number, place in job.places().items():
         part = rows.slice(borders[place.bucket], borders[place.bucket + 1] - borders[place.bucket])
         shares[number] = _sliced(job, part, place)
-    return Shares(shares, clocks, {"events": events, "untimed": events - int(timed.sum())})
+    return Shares(shares, clocks, {"events": events, "untimed": events - int(timed.sum())}, beat)
+
+
+def _without_beats(table: pa.Table) -> tuple[pa.Table, Beat | None]:
+    """Return the events among some rows, and the last of the beats, where there are any."""
+    if WALL not in table.column_names:
+        return table, None
+    struck = pc.is_valid(table.column(WALL))
+    beats, events = table.filter(struck), table.filter(pc.invert(struck)).drop_columns([WALL, RUN])
+    strokes = zip(beats.column(WALL).to_pylist(), beats.column(RUN).to_pylist(), strict=True)
+    return events, max((Beat(*stroke) for stroke in strokes), key=lambda beat: beat.wall, default=None)
 
 
 def _sliced(job: StreamJob, rows: pa.Table, place: BucketSlice) -> pa.Table:
@@ -140,11 +156,12 @@ def _homes(hashing: KeyHashing, hashes: npt.NDArray[np.int64], buckets: int) -> 
     return np.mod(hashes, buckets)
 
 
-def gathered(bodies: Iterable[bytes]) -> tuple[pa.Table, dict[int, int], Mapping[str, int]]:
-    """Return the events of packed rows, the latest time of each stream, and what was counted on the way."""
+def gathered(bodies: Iterable[bytes]) -> tuple[pa.Table, dict[int, int], Mapping[str, int], Beat | None]:
+    """Return the events of packed rows, the latest time of each stream, what was counted on the way, and the last beat."""
     tables: list[pa.Table] = []
     clocks: dict[int, int] = {}
     counted = {"events": 0, "untimed": 0}
+    beat: Beat | None = None
     for body in bodies:
         parts: dict[str, Any] = unpack(body)
         tables.append(parts["rows"])
@@ -152,4 +169,6 @@ def gathered(bodies: Iterable[bytes]) -> tuple[pa.Table, dict[int, int], Mapping
             clocks[stream] = max(clock, clocks.get(stream, clock))
         for name in counted:
             counted[name] += parts.get(name, 0)
-    return pa.concat_tables(tables).combine_chunks(), clocks, counted
+        if parts["beat"] is not None and (beat is None or beat.wall < parts["beat"][0]):
+            beat = Beat(*parts["beat"])
+    return pa.concat_tables(tables).combine_chunks(), clocks, counted, beat

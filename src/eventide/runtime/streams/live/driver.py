@@ -29,10 +29,10 @@ class DriverOutput:
             self.tables.setdefault(name, []).append(table)
         mine, its = self.counters, emitted.counters
         for counter in fields(Counters):
-            if counter.name != "watermark":
+            if counter.name not in ("watermark", "buckets"):
                 setattr(mine, counter.name, getattr(mine, counter.name) + getattr(its, counter.name))
         # All buckets hear of all clocks.
-        mine.watermark = its.watermark
+        mine.watermark, mine.buckets = its.watermark, its.buckets
 
 
 class StreamDriver:

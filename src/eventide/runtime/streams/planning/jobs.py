@@ -16,7 +16,7 @@ from eventide.runtime.prepare.sequences import CLOCK, STREAM, TIE, layout_of, pr
 from eventide.runtime.stage.shown_keys import SHOWN
 from eventide.runtime.streams.job import BUCKETS, DROP_OLDEST, ERROR, OVERFLOWS, KeyHashing, StreamJob, StreamQuery
 from eventide.runtime.streams.output import CORRECTNESS, EARLY, FINAL, ORDERED
-from eventide.runtime.streams.planning.lateness import bind_lateness
+from eventide.runtime.streams.planning.lateness import bind_idle, bind_lateness
 from eventide.runtime.streams.planning.refused_totals import refuse_results
 from eventide.runtime.streams.planning.slices import IN_ORDER
 from eventide.runtime.streams.queries.events import EventBucketQuery, arrival_parts, ordered_parts
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.relational.dialect import Dialect
     from eventide.runtime.streams.bucket_query import BucketQuery
+    from eventide.runtime.streams.clocks import Idle
 
 
 @record
@@ -45,6 +46,8 @@ class StreamOptions:
     max_state: int | None = None
     overflow: str = ERROR
     slices: int = 1
+    idle: Idle | None = None
+    finish: bool = False
 
     def check(self) -> None:
         """Refuse settings that there are not."""
@@ -60,6 +63,12 @@ class StreamOptions:
             whole = isinstance(number, int) and not isinstance(number, bool)
             if number is not None and not (whole and number > 0):
                 raise BindError("BAD_SETTING", f"{name} is {number!r}.", hint=f"Give {name} as a whole number above zero.")
+        if self.finish and self.idle is not None:
+            raise BindError(
+                "SETTINGS_CONTRADICT",
+                "idle_after lets the clock go on while nothing comes, finish takes that for the end.",
+                hint="Give finish for a run that ends (availableNow), idle_after for one that goes on.",
+            )
         if self.lateness < 0:
             raise BindError("BAD_LATENESS", "The lateness is negative.", hint='Give it as a duration: lateness="10 seconds".')
 
@@ -73,6 +82,8 @@ def bound_options(given: RunOptions, schemas: Sequence[StreamSchema], slices: in
         given.max_state,
         given.overflow,
         slices,
+        bind_idle(given.idle_after, schemas),
+        given.finish,
     )
     options.check()
     return options
@@ -147,6 +158,8 @@ def event_job(
         options.overflow,
         registry,
         engine=dialect.name,
+        idle=options.idle,
+        finish=options.finish,
     )
     return job, projection.columns()
 

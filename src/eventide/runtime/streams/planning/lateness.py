@@ -1,4 +1,4 @@
-"""How late an event may come, in the units of the time column."""
+"""How late an event may come, and after which silence clocks follow the wall."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from eventide.errors import BindError, ParseError
 from eventide.language.parts.windows import parse_window, window_text
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.schema import Kind
+from eventide.runtime.streams.clocks import Idle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from eventide.plan.expressions.schema import StreamSchema
 
 
@@ -43,6 +46,32 @@ def bind_lateness(lateness: str | int | timedelta | None, schema: StreamSchema) 
         raise _bad(f"The unit of the time column {schema.time} is not known.", 'Give time_unit="ms" to et.events.')
     # Rounded up: an event that is late by a part of a unit is still in time.
     return ceil(schema.units(int(window.size)))
+
+
+def bind_idle(idle_after: str | int | timedelta | None, schemas: Sequence[StreamSchema]) -> Idle | None:
+    """Return after which silence clocks follow the wall; the units of the time columns must be known.
+
+    >>> from eventide.plan.expressions.schema import StreamSchema
+    >>> bind_idle("1 minute", [StreamSchema({"ts": Kind.INTEGER}, "ts", time_unit="ms")])
+    Idle(after=60000000, units_per_second=1000)
+    """
+    if idle_after is None:
+        return None
+    hint = 'Give a duration: idle_after="1 minute".'
+    try:
+        window = parse_window(window_text(idle_after)) if isinstance(idle_after, str | timedelta) else None
+    except ParseError:
+        window = None
+    if window is None or window.unit is not WindowUnit.DURATION or window.slide is not None or window.size <= 0:
+        raise BindError("BAD_IDLE_AFTER", f"idle_after={idle_after!r} is not a duration.", hint=hint)
+    schema = schemas[0]
+    if schema.columns[schema.time] is Kind.INTEGER and schema.time_unit is None:
+        raise BindError(
+            "BAD_IDLE_AFTER",
+            f"The unit of the time column {schema.time} is not known, so it cannot follow the wall.",
+            hint='Give time_unit="ms" to et.events.',
+        )
+    return Idle(int(window.size), int(schema.units(1_000_000)))
 
 
 def _bad(

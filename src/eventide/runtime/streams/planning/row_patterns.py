@@ -76,6 +76,8 @@ def row_work(plan: RowPlan, dialect: Dialect, options: StreamOptions, max_steps:
         options.max_state,
         options.overflow,
         engine=dialect.name,
+        idle=options.idle,
+        finish=options.finish,
     )
     shown = list(plan.output.columns)
     layout = preparation.layout

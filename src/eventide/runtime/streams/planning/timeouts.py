@@ -71,6 +71,8 @@ def timeout_work(planned: TimeoutPlans, dialect: Dialect, options: StreamOptions
         options.max_state,
         options.overflow,
         engine=dialect.name,
+        idle=options.idle,
+        finish=options.finish,
     )
     starts = query_work(parts[0], plans[0])
     further = [

@@ -34,7 +34,7 @@ class LateRun:
         clock = projection.add(CLOCK)
         stream = projection.add(STREAM) if len(schemas) > 1 else None
         unkeyed = KeyHashing(None, None)
-        self._job = StreamJob((), (unkeyed,), clock, len(schemas), stream, bound.lateness, bound.buckets, late=True)
+        self._job = StreamJob((), (unkeyed,), clock, len(schemas), stream, bound.lateness, bound.buckets, late=True, idle=bound.idle)
         self._engine, self._events, self._columns = engine, source.events, projection.columns()
 
     def prepare(self) -> DataFrame:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pandas as pd
-    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues, ValueState
+    from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessorHandle, TimerValues, ValueState
 
     from eventide.runtime.streams.bucket import BucketOutput
     from eventide.runtime.streams.job import StreamJob
 
     Advance = Callable[[ValueState, int, Iterator[pd.DataFrame]], Iterator[pd.DataFrame]]
+    Finish = Callable[[ValueState, int], Iterator[pd.DataFrame]]
 
 QUERY, BODY, COUNTED = "query", "body", "counted"
 BYTES_AT_ONCE = 1 << 26
@@ -45,22 +46,39 @@ def bucket_processor(job: StreamJob) -> StatefulProcessor:
     Every query that starts asks a fresh process on the driver for the names of the state. Spark gives it none of the files that
     were sent to workers, so the class is pickled with its code, and only what takes rows needs this package.
     """
-    opened = opening(partial(advance, job))
+    opened = opening((partial(advance, job), partial(finish, job)))
+    finishes = job.finish
 
     class BucketProcessor(StatefulProcessor):
         def init(self, handle: StatefulProcessorHandle) -> None:
+            self._handle = handle
             self._state = handle.getValueState("bucket", "state binary")
-            self._advance: Advance | None = None
+            self._steps: tuple[Advance, Finish] | None = None
 
         def handleInputRows(  # noqa: N802 - Spark's name
             self,
             key: Any,
             rows: Iterator[pd.DataFrame],
-            timerValues: TimerValues,  # noqa: ARG002, N803 - Spark's name; time is ours inside the bucket
+            timerValues: TimerValues,  # noqa: N803 - Spark's name; time is ours inside the bucket
         ) -> Iterator[pd.DataFrame]:
-            if self._advance is None:
-                self._advance = opened()
-            yield from self._advance(self._state, int(key[0]), rows)
+            if self._steps is None:
+                self._steps = opened()
+            if finishes:
+                # Rows come before timers, so this one fires in a micro-batch without any: then there is nothing left to read.
+                for timer in list(self._handle.listTimers()):
+                    self._handle.deleteTimer(timer)
+                self._handle.registerTimer(timerValues.getCurrentWatermarkInMs() + 1)
+            yield from self._steps[0](self._state, int(key[0]), rows)
+
+        def handleExpiredTimer(  # noqa: N802
+            self,
+            key: Any,
+            timerValues: TimerValues,  # noqa: ARG002, N803
+            expiredTimerInfo: ExpiredTimerInfo,  # noqa: ARG002, N803
+        ) -> Iterator[pd.DataFrame]:
+            if self._steps is None:
+                self._steps = opened()
+            yield from self._steps[1](self._state, int(key[0]))
 
         def close(self) -> None:
             """Nothing is left open."""
@@ -74,11 +92,22 @@ def advance(job: StreamJob, state: ValueState, number: int, rows: Iterator[pd.Da
     before = state.get()
     if before is not None:
         bucket.load(bytes(before[0]))
-    table, clocks, counted = gathered(body for frame in rows for body in frame[BODY])
-    emitted = bucket.take(table, clocks)
+    table, clocks, counted, beat = gathered(body for frame in rows for body in frame[BODY])
+    emitted = bucket.take(table, clocks, beat)
     counters = emitted.counters
     counters.events, counters.untimed = counted["events"], counted["untimed"]
     state.update((bucket.dump(counters),))
+    yield from emitted_frames(emitted)
+
+
+def finish(job: StreamJob, state: ValueState, number: int) -> Iterator[pd.DataFrame]:
+    """Let a bucket come to its end; yields what `advance` yields."""
+    bucket = Bucket(job, number)
+    before = state.get()
+    assert before is not None, "a timer is set when a bucket takes rows"
+    bucket.load(bytes(before[0]))
+    emitted = bucket.finish()
+    state.update((bucket.dump(emitted.counters),))
     yield from emitted_frames(emitted)
 
 

@@ -16,6 +16,7 @@ from eventide.runtime.streams.planning.jobs import typed_job
 from eventide.runtime.streams.planning.results import shown_columns, with_identity, without_identity
 from eventide.runtime.streams.reorder import sorted_rows
 from eventide.runtime.streams.shuffle import spread
+from eventide.runtime.streams.spark.beats import with_beats
 from eventide.runtime.streams.spark.processor import BODY, COUNTED, COUNTERS, EMITTED_SCHEMA, QUERY, bucket_processor
 from eventide.runtime.streams.state_bytes import table_of
 
@@ -34,6 +35,9 @@ OBSERVATION = "eventide"
 """The name under which counters stand in the progress of a streaming query."""
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+ARRIVED = "current_timestamp() AS arrived"
+"""The time of the micro-batch. A watermark on it rises with each, so Spark runs one more behind the last: that is the end."""
+NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
 
@@ -82,8 +86,13 @@ def emit(prepared: DataFrame, job: StreamJob, observation: str = OBSERVATION) ->
     """Return what leaves the buckets as rows of (query, packed table); counters are observed on the way."""
     use_rocksdb(prepared.sparkSession)
     job = typed_job(job, {field.name: field.dataType.simpleString() for field in prepared.schema})
-    packed = through_workers(prepared, _spread_function(job), "bucket int, body binary")
-    emitted = packed.groupBy("bucket").transformWithStateInPandas(bucket_processor(job), EMITTED_SCHEMA, "append", "none")
+    arriving = prepared if job.idle is None else with_beats(prepared, job.idle)
+    packed = through_workers(arriving, _spread_function(job), "bucket int, body binary")
+    if job.finish:
+        _refuse_no_last_batch(prepared.sparkSession)
+        packed = packed.selectExpr("*", ARRIVED).withWatermark("arrived", "0 seconds")
+    buckets, time = packed.groupBy("bucket"), "eventTime" if job.finish else "none"
+    emitted = buckets.transformWithStateInPandas(bucket_processor(job), EMITTED_SCHEMA, "append", time)
     observed = emitted.observe(observation, *map(_observed, COUNTERS))
     return observed.where(f"{BODY} IS NOT NULL").select(QUERY, BODY)
 
@@ -103,9 +112,18 @@ def use_rocksdb(session: SparkSession) -> None:
         session.conf.set(CHANGELOG, "true")
 
 
+def _refuse_no_last_batch(session: SparkSession) -> None:
+    if session.conf.get(NO_DATA, "true") == "false":
+        raise BindError(
+            "FINISH_NEEDS_NO_DATA_BATCHES",
+            f"finish=True acts in a micro-batch without data, but {NO_DATA} is false.",
+            hint=f'spark.conf.set("{NO_DATA}", "true")',
+        )
+
+
 def _observed(counter: str) -> Column:
     counted = sf.col(COUNTED)[COUNTERS.index(counter)]
-    folded = sf.max(counted) if counter == "watermark" else sf.sum(counted)
+    folded = sf.max(counted) if counter in ("watermark", "buckets") else sf.sum(counted)
     return folded.alias(counter)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eventide.errors import warn
+from eventide.errors import BindError, warn
 from eventide.runtime.streams.planning.lateness import bind_lateness
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ WHAT_TO_SAY = 'Say how late events may come with lateness="10 seconds" or withWa
 
 def heard(options: RunOptions, streams: Streams) -> RunOptions:
     """Return the settings with the lateness that a watermark says, where none is given."""
+    if options.finish:
+        _refuse_watermarks(streams)
     delay = _longest_delay(streams)
     return replace(options, lateness=f"{delay} ms") if options.lateness is None and delay is not None else options
 
@@ -44,6 +46,17 @@ def warn_of_lateness(options: RunOptions, streams: Streams) -> None:
 def _longest_delay(streams: Streams) -> int | None:
     delays = [frame.schema[schema.time].metadata.get(DELAY) for frame, schema in streams]
     return max((int(delay) for delay in delays if delay is not None), default=None)
+
+
+def _refuse_watermarks(streams: Streams) -> None:
+    for frame, _ in streams:
+        for field in frame.schema:
+            if DELAY in field.metadata:
+                raise BindError(
+                    "FINISH_WITH_WATERMARK",
+                    f"finish=True needs the only watermark of the query to see the end, and the column {field.name} has one.",
+                    hint=f'Take withWatermark off the input, and give its delay as lateness="{field.metadata[DELAY]} ms".',
+                )
 
 
 def _elsewhere(streams: Streams) -> str:
