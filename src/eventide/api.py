@@ -16,6 +16,7 @@ from eventide.runtime.inputs import EventInput, read_events
 from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.relational.types import kinds_of_columns
 from eventide.runtime.runs.asked import Asked
+from eventide.runtime.work import check_checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -315,13 +316,37 @@ class Query:
         )
         return open_query(self.model, source, options, timeouts=timeouts)
 
-    def check(self, events: Events | None = None, /, **streams: Events) -> None:
+    def check(
+        self,
+        events: Events | None = None,
+        /,
+        *,
+        checkpoint: str | None = None,
+        matcher: str | None = None,
+        distribution: str | None = None,
+        slices: int | None = None,
+        output: str = FINAL,
+        buckets: int | None = None,
+        **streams: Events,
+    ) -> None:
         """Raise a BindError when the query does not fit the events.
+
+        With the `checkpoint` of a stream on Spark also raise a DataError when its state belongs to another query, or to other
+        settings, and say what has changed; give the settings that `match` will get. A new folder is fine.
 
         >>> import pyarrow as pa
         >>> query("SELECT * WHERE A ; B").check(events(pa.table({"ts": [1], "kind": ["A"]}), time="ts", type="kind"))
         """
         self.output_schema(events, **streams)
+        options = RunOptions(matcher=matcher, distribution=distribution, slices=slices, output=output, buckets=buckets)
+        if checkpoint is None:
+            _refuse_settings(options)
+            return
+        source = self.input_of(events, streams)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EventideWarning)
+            work = pipeline.work_of(pipeline.plan(self.model, source, options), source, options)
+        check_checkpoint(work, checkpoint)
 
     def output_schema(self, events: Events | None = None, /, **streams: Events) -> Any:
         """Return the schema of the matches, without running the query."""
@@ -376,6 +401,15 @@ class Query:
     def _run(self, given: Events | None, named: Mapping[str, Events], options: RunOptions, asked: Asked = Asked.MATCHES) -> Any:
         source = self.input_of(given, named)
         return source.engine.result(pipeline.run(self.model, source, options, asked))
+
+
+def _refuse_settings(options: RunOptions) -> None:
+    if options != RunOptions():
+        raise BindError(
+            "NO_CHECKPOINT",
+            "Settings of a stream are checked against a checkpoint, and none is given.",
+            hint='Give checkpoint="...", or leave the settings out.',
+        )
 
 
 def query(text: str | QueryModel, language: str | None = None) -> Query:

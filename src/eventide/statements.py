@@ -14,6 +14,7 @@ from eventide.records import record
 from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.sql.program import run_statement, statement_schema
 from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
+from eventide.runtime.work import check_checkpoint
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -150,6 +151,22 @@ class Statement:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EventideWarning)
             return statement_schema(self.model, spark, tables, partial(pipeline.run_clause, options=RunOptions()))
+
+    def check(
+        self, *, checkpoint: str, spark: Any = None, output: str = FINAL, buckets: int | None = None, **tables: Any
+    ) -> None:
+        """Raise a DataError when the state in a checkpoint belongs to another clause or other settings; a new folder is fine."""
+        options = RunOptions(output=output, buckets=buckets)
+
+        def match(clause: MatchClause, source: RowInput) -> Relation:
+            work = pipeline.work_of(pipeline.plan(clause.query, source, options), source, options)
+            if clause is self.model.clauses[0]:
+                check_checkpoint(work, checkpoint)
+            return pipeline.carry_out(work)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EventideWarning)
+            statement_schema(self.model, spark, tables, match)
 
     def explain(self, format: str = "text", *, spark: Any = None, **tables: Any) -> str:  # noqa: A002
         """Return how each MATCH_RECOGNIZE clause is run, as text, as a mermaid or as a dot diagram."""

@@ -167,9 +167,10 @@ def test_events_are_put_in_order_where_a_late_one_must_find_what_not_forbids() -
 def test_other_roles_of_the_columns_make_another_query(role: str) -> None:
     table = pa.table({"ts": [1], "other": [1], "kind": ["A"]})
     changed = {"time": "ts", "type": "kind", "tie_break": "ts", "time_unit": "s"} | {role: "ms" if role == "time_unit" else "other"}
-    runs = []
-    for roles in ({"time": "ts", "type": "kind", "tie_break": "ts", "time_unit": "s"}, changed):
-        runs.append(Run({"q": et.query("SELECT * WHERE A ; B WITHIN 1 second")}, {"stream": et.events(table, **roles)}))
+    runs = [
+        Run({"q": et.query("SELECT * WHERE A ; B WITHIN 1 second")}, {"stream": et.events(table, **roles)})
+        for roles in ({"time": "ts", "type": "kind", "tie_break": "ts", "time_unit": "s"}, changed)
+    ]
     before, now = (run.job.queries[0].owner for run in runs)
     assert f"{role} was" in now.change_since(before.written())
     assert before.change_since(before.written()) is None

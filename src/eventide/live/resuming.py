@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 from eventide.api import Query, pushed_events, query
 from eventide.errors import BindError, DataError
 from eventide.opening.queries import ONLY
-from eventide.pattern.sequence_printing import to_ceql
 from eventide.query_sets import Queries, queries
 from eventide.runtime.streams.live.saved import QUERIES, QUERY, STATEMENT, Saved
 from eventide.statements import Statement, statement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from eventide.runtime.streams.live.saved import Recipe
     from eventide.runtime.streams.live.stream import Live
 
@@ -24,7 +21,8 @@ OF_KINDS = {QUERY: Query, QUERIES: Queries, STATEMENT: Statement}
 def resume(state: bytes, asked: Query | Queries | Statement | None = None, /) -> Live:
     """Go on from what `live.dump` returned, with the queries and the settings that the stream was opened with.
 
-    With a query given, a dump of any other one is refused.
+    A query that is given may differ from that of the dump where the state stays valid: in the names, the order and the choice of
+    the columns it shows, of those that the state holds. Any other change is refused, and named.
 
     >>> pairs = query("SELECT a.ts AS a, b.ts AS b WHERE A AS a ; B AS b WITHIN 9")
     >>> live = pairs.open({"ts": int, "kind": str}, time="ts", type="kind")
@@ -60,20 +58,9 @@ def _refuse_others(asked: Query | Queries | Statement, recipe: Recipe) -> None:
     """Refuse a dump of other queries than those given."""
     if type(asked) is not OF_KINDS[recipe.kind]:
         raise _changed(f"it belongs to {OF_KINDS[recipe.kind].__name__}, and {type(asked).__name__} was given")
-    names = _names_of(asked)
+    names = list(asked.by_name) if isinstance(asked, Queries) else [ONLY]
     if set(names) != set(recipe.names):
         raise _changed(f"its queries are {', '.join(recipe.names)}, those given {', '.join(names)}")
-    for name, text in names.items():
-        if text != recipe.names[name]:
-            raise _changed("its text differs" if name == ONLY else f"the text of {name} differs")
-
-
-def _names_of(asked: Query | Queries | Statement) -> Mapping[str, str]:
-    if isinstance(asked, Statement):
-        return {ONLY: asked.model.text}
-    if isinstance(asked, Queries):
-        return {name: to_ceql(one.model) for name, one in asked.by_name.items()}
-    return {ONLY: to_ceql(asked.model)}
 
 
 def _changed(what: str) -> DataError:

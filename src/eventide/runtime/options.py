@@ -47,11 +47,11 @@ class RunOptions:
 
     def check(self, *, streaming: bool) -> None:
         """Refuse what cannot act on a table, or on a stream."""
-        of_streams = (self.lateness, self.output, self.buckets, self.max_state, self.overflow, self.idle_after, self.finish)
-        if not streaming and of_streams != (None, FINAL, None, None, ERROR, None, False):
+        given = self.written("lateness", "output", "buckets", "max_state", "overflow", "idle_after", "finish")
+        if not streaming and given != RunOptions().written(*given):
             raise BindError(
                 "NOT_A_STREAM",
-                "lateness, output, buckets, max_state, overflow, idle_after and finish are for streams; here all events are known.",
+                f"{', '.join(given)} are for streams; here all events are known.",
                 hint="Leave them out, or read the events with spark.readStream.",
             )
         if streaming and self.max_matches is not None:

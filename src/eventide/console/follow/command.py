@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from eventide.sources.formats import Format
 
 
+SHAPING = ("output", "matcher", "distribution", "slices")
+"""Settings that the state of a stream depends on."""
+
+
 def follow_query(
     query: Query, sources: list[Source], options: FollowOptions, output: Output, session: Callable[[], SparkSession], **given: Any
 ) -> None:
@@ -42,7 +46,12 @@ def follow_query(
         started = session()
     events = {source.stream: bind_roles(source, stream.open(started)) for source, stream in streams}
     positional, named = as_arguments(events)
-    matches = query.match(*positional, **named, **options.stream_settings(), **given)
+    settings = options.stream_settings()
+    if options.checkpoint is not None:
+        with report.working("Looking into the checkpoint"):
+            shaping = {name: value for name, value in {**settings, **given}.items() if name in SHAPING}
+            query.check(*positional, **named, checkpoint=options.checkpoint, **shaping)
+    matches = query.match(*positional, **named, **settings, **given)
     follow(matches, output, ending, options.checkpoint)
 
 
@@ -78,7 +87,10 @@ def follow_sql(
     with tables_named():
         tables = load_tables(inputs.tables, Engine.SPARK, inputs.format, lambda: started)
         opened: dict[str, Any] = {name: stream.open(started) for name, stream in streams.items()}
-        rows = statement.run(**tables, **opened, **options.stream_settings(), **given)
+        settings = options.stream_settings()
+        if options.checkpoint is not None:
+            statement.check(checkpoint=options.checkpoint, output=settings.get("output", "final"), **tables, **opened)
+        rows = statement.run(**tables, **opened, **settings, **given)
     follow(rows, output, ending, options.checkpoint)
 
 

@@ -129,6 +129,11 @@ class SparkAdapter(Adapter):
         """Return over how many tasks a result is spread where the user does not say."""
         return max(1, min(8, int(self.session.conf.get("spark.sql.shuffle.partitions", "8") or 8)))
 
+    def cores(self) -> int | None:
+        """Return how many tasks run at a time; a session of Spark Connect does not say it."""
+        context = getattr(self.session, "_sc", None)
+        return None if context is None else int(context.defaultParallelism)
+
     def listed(self, columns: Columns) -> list[str]:
         """Return columns as selectExpr takes them."""
         return [f"{sql} AS {self.dialect.quote(name)}" for name, sql in columns]

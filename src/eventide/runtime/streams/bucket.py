@@ -186,8 +186,9 @@ class Bucket:
             "clocks": self._clocks.dump(),
             "watermark": self._watermark,
             "next_id": self._next_id,
-            "queries": {query.name: query.owner.written() for query in self._own()},
-            "outputs": {query.name: query.output for query in self._own()},
+            # Those that have no events here, too: every bucket can tell whose state it is.
+            "queries": {query.name: query.owner.written() for query in self._job.queries},
+            "outputs": {query.name: query.output for query in self._job.queries},
         }
         if self._job.finish and self._nothing is not None:
             parts["nothing"] = self._nothing
@@ -252,19 +253,20 @@ class Bucket:
         self._nothing = parts.get("nothing")
         self._watermark, self._next_id = parts["watermark"], parts["next_id"]
         known = parts["queries"]
-        if not self._job.registry and set(known) != set(self._queries):
-            raise _changed(f"it was {', '.join(known)} and is {', '.join(self._queries)}")
-        for query in self._own():
+        names = [query.name for query in self._job.queries]
+        if not self._job.registry and set(known) != set(names):
+            raise _changed(f"it was {', '.join(known)} and is {', '.join(names)}")
+        for query in self._job.queries:
             if query.name not in known:
                 continue
             if parts["outputs"][query.name] != query.output:
                 raise _changed(f'output was "{parts["outputs"][query.name]}" and is "{query.output}"')
             change = query.owner.change_since(known[query.name])
-            if change is None:
+            if change is not None and not self._job.registry:
+                raise _changed(change)
+            if change is None and query.name in self._queries:
                 self._load_query(query, parts[f"engine/{query.name}"], query.owner.held_in(known[query.name]))
                 self._outputs[query.name].held = parts.get(f"output/{query.name}")
-            elif not self._job.registry:
-                raise _changed(change)
 
     def _load_query(self, query: StreamQuery, state: bytes, held: HeldColumns) -> None:
         try:

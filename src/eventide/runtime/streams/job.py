@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from eventide.runtime.streams.state_owner import StateOwner
 
 BUCKETS = 16
+"""Where the cores are not known."""
+BUCKETS_PER_CORE = 4
 """More than tasks, so that they share the work evenly; a state of a million small keys is then some megabytes each."""
 ERROR, DROP_OLDEST = "error", "drop_oldest"
 OVERFLOWS = (ERROR, DROP_OLDEST)
@@ -153,3 +155,12 @@ class StreamJob:
     def of_hashing(self, hashing: int) -> list[StreamQuery]:
         """Return the queries that use a way of spreading."""
         return [query for query in self.queries if query.hashing == hashing]
+
+
+def default_buckets(cores: int | None) -> int:
+    """Return how many buckets a run has where the user does not say: a power of two, so that a core more changes nothing.
+
+    >>> default_buckets(2), default_buckets(24), default_buckets(None)
+    (8, 128, 16)
+    """
+    return BUCKETS if cores is None else 1 << (BUCKETS_PER_CORE * cores - 1).bit_length()

@@ -14,7 +14,16 @@ from eventide.plan.totals.results import Groups
 from eventide.records import record
 from eventide.runtime.prepare.sequences import CLOCK, STREAM, TIE, layout_of, prepared_columns
 from eventide.runtime.stage.shown_keys import SHOWN
-from eventide.runtime.streams.job import BUCKETS, DROP_OLDEST, ERROR, OVERFLOWS, KeyHashing, StreamJob, StreamQuery
+from eventide.runtime.streams.job import (
+    BUCKETS,
+    DROP_OLDEST,
+    ERROR,
+    OVERFLOWS,
+    KeyHashing,
+    StreamJob,
+    StreamQuery,
+    default_buckets,
+)
 from eventide.runtime.streams.output import CORRECTNESS, EARLY, FINAL, ORDERED
 from eventide.runtime.streams.planning.lateness import bind_idle, bind_lateness
 from eventide.runtime.streams.planning.refused_totals import refuse_results
@@ -73,12 +82,14 @@ class StreamOptions:
             raise BindError("BAD_LATENESS", "The lateness is negative.", hint='Give it as a duration: lateness="10 seconds".')
 
 
-def bound_options(given: RunOptions, schemas: Sequence[StreamSchema], slices: int = 1) -> StreamOptions:
+def bound_options(
+    given: RunOptions, schemas: Sequence[StreamSchema], slices: int = 1, cores: int | None = None
+) -> StreamOptions:
     """Return what a caller set, in the units of the time columns; into how many slices matches are cut was decided before."""
     options = StreamOptions(
         max(bind_lateness(given.lateness, schema) for schema in schemas),
         given.output,
-        BUCKETS if given.buckets is None else given.buckets,
+        default_buckets(cores) if given.buckets is None else given.buckets,
         given.max_state,
         given.overflow,
         slices,

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from eventide.plan.timeouts.plans import TimeoutPlans
     from eventide.runtime.inputs import EventInput, RowInput
     from eventide.runtime.options import RunOptions
+    from eventide.runtime.streams.planning.jobs import StreamOptions
+    from eventide.runtime.streams.spark.watermarks import Streams
 
 ONLY = "match"
 """The name of the query in a run of one."""
@@ -36,7 +38,7 @@ def matching_events(source: EventInput, plan: Plan, options: RunOptions) -> Stre
     """Return the run that finds the matches of a stream."""
     engine = _spark_of(source)
     distribution = distribute_stream(plan, options, engine.default_tasks())
-    bound = bound_options(heard(options, streams_of(source)), [schema for _, schema in plan.streams], distribution.slices)
+    bound = _bound(engine, options, streams_of(source), distribution.slices)
     reason = reorder_reason(plan, slices=distribution.slices)
     order = "events are matched as they arrive" if reason is None else f"events wait for the watermark ({reason})"
     work = sequence_work({ONLY: plan}, engine.dialect, bound)
@@ -47,8 +49,7 @@ def matching_events(source: EventInput, plan: Plan, options: RunOptions) -> Stre
 def matching_queries(source: EventInput, plans: Mapping[str, Plan], options: RunOptions) -> QueriesRun:
     """Return the run that finds the matches of several queries in one pass."""
     engine = _spark_of(source)
-    schemas = [schema for _, schema in next(iter(plans.values())).streams]
-    work = sequence_work(plans, engine.dialect, bound_options(heard(options, streams_of(source)), schemas), registry=True)
+    work = sequence_work(plans, engine.dialect, _bound(engine, options, streams_of(source)), registry=True)
     warn_of_lateness(options, streams_of(source))
     return QueriesRun(engine, source.events, work)
 
@@ -58,7 +59,7 @@ def matching_rows(source: RowInput, plan: RowPlan, options: RunOptions) -> Strea
     engine = _spark_of(source)
     schema = StreamSchema(plan.columns, plan.order[0])
     streams = [(source.rows, schema)]
-    work = row_work(plan, engine.dialect, bound_options(heard(options, streams), [schema]), options.max_steps)
+    work = row_work(plan, engine.dialect, _bound(engine, options, streams), options.max_steps)
     warn_of_lateness(options, streams)
     told = "a stream, in buckets by key; rows wait for the watermark"
     return StreamRun(engine, source.rows, work, source.clause, told)
@@ -67,7 +68,7 @@ def matching_rows(source: RowInput, plan: RowPlan, options: RunOptions) -> Strea
 def timing_out(source: EventInput, planned: TimeoutPlans, options: RunOptions) -> StreamRun:
     """Return the run that finds the partial matches of a stream that time out."""
     engine = _spark_of(source)
-    bound = bound_options(heard(options, streams_of(source)), [schema for _, schema in planned.plans[-1].streams])
+    bound = _bound(engine, options, streams_of(source))
     warn_of_lateness(options, streams_of(source))
     time = engine.schema(source.events).field(TIME_COLUMN).type
     return StreamRun(engine, source.events, timeout_work(planned, engine.dialect, bound, time))
@@ -75,13 +76,19 @@ def timing_out(source: EventInput, planned: TimeoutPlans, options: RunOptions) -
 
 def being_late(source: EventInput, options: RunOptions) -> LateRun:
     """Return the run that finds the late events of a stream."""
+    engine = _spark_of(source)
     warn_of_lateness(options, streams_of(source))
-    return LateRun(_spark_of(source), source, heard(options, streams_of(source)))
+    return LateRun(engine, source, _bound(engine, options, streams_of(source)))
 
 
 def streams_of(source: EventInput) -> list[tuple[DataFrame, StreamSchema]]:
     """Return the streams of an input with the roles of their columns."""
     return [(source.relations[name], schema) for name, schema in source.schema.items()]
+
+
+def _bound(engine: SparkAdapter, options: RunOptions, streams: Streams, slices: int = 1) -> StreamOptions:
+    """Return the settings in the units of the time columns, with what Spark says besides: watermarks and cores."""
+    return bound_options(heard(options, streams), [schema for _, schema in streams], slices, engine.cores())
 
 
 def _spark_of(source: EventInput | RowInput) -> SparkAdapter:

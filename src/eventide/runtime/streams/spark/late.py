@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eventide.executors.workers import through_workers
 from eventide.runtime.prepare.sequences import CLOCK, STREAM
 from eventide.runtime.streams.job import KeyHashing, StreamJob
-from eventide.runtime.streams.planning.jobs import Projection, bound_options
+from eventide.runtime.streams.planning.jobs import Projection
 from eventide.runtime.streams.spark.processor import BODY
 from eventide.runtime.streams.spark.run import emit, tables_of
 
@@ -17,24 +18,24 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from eventide.runtime.inputs import EventInput
-    from eventide.runtime.options import RunOptions
     from eventide.runtime.relational.adapter import Batches
     from eventide.runtime.relational.spark import SparkAdapter
+    from eventide.runtime.streams.planning.jobs import StreamOptions
 
 
 class LateRun:
     """The run that returns the events that come later than the lateness allows, with their own columns."""
 
-    def __init__(self, engine: SparkAdapter, source: EventInput, options: RunOptions) -> None:
+    def __init__(self, engine: SparkAdapter, source: EventInput, bound: StreamOptions) -> None:
         schemas = list(source.schema.values())
-        bound = bound_options(options, schemas)
         projection = Projection()
         names = dict.fromkeys(name for frame in source.relations.values() for name in frame.columns)
         self._names = {projection.add(engine.dialect.quote(name)): name for name in names}
         clock = projection.add(CLOCK)
         stream = projection.add(STREAM) if len(schemas) > 1 else None
         unkeyed = KeyHashing(None, None)
-        self._job = StreamJob((), (unkeyed,), clock, len(schemas), stream, bound.lateness, bound.buckets, late=True, idle=bound.idle)
+        job = StreamJob((), (unkeyed,), clock, len(schemas), stream, bound.lateness, bound.buckets, late=True)
+        self._job = replace(job, idle=bound.idle)
         self._engine, self._events, self._columns = engine, source.events, projection.columns()
 
     def prepare(self) -> DataFrame:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Finish = Callable[[ValueState, int], Iterator[pd.DataFrame]]
 
 QUERY, BODY, COUNTED = "query", "body", "counted"
+STATE = "bucket"
+"""The name of the state variable."""
 BYTES_AT_ONCE = 1 << 26
 """A micro-batch may put out far more than came in, and a column of Arrow ends at 2 GiB."""
 COUNTERS = tuple(field.name for field in fields(Counters))
@@ -47,12 +49,12 @@ def bucket_processor(job: StreamJob) -> StatefulProcessor:
     were sent to workers, so the class is pickled with its code, and only what takes rows needs this package.
     """
     opened = opening((partial(advance, job), partial(finish, job)))
-    finishes = job.finish
+    finishes, state_name = job.finish, STATE
 
     class BucketProcessor(StatefulProcessor):
         def init(self, handle: StatefulProcessorHandle) -> None:
             self._handle = handle
-            self._state = handle.getValueState("bucket", "state binary")
+            self._state = handle.getValueState(state_name, "state binary")
             self._steps: tuple[Advance, Finish] | None = None
 
         def handleInputRows(  # noqa: N802 - Spark's name

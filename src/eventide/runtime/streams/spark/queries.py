@@ -13,8 +13,9 @@ from eventide.executors.workers import through_workers
 from eventide.runtime.relational.spark_types import spark_schema
 from eventide.runtime.streams.output import ORDERED
 from eventide.runtime.streams.planning.results import shown_columns, with_identity
+from eventide.runtime.streams.spark.checkpoints import refuse_state_of_others
 from eventide.runtime.streams.spark.processor import QUERY
-from eventide.runtime.streams.spark.run import emit, in_order
+from eventide.runtime.streams.spark.run import emit, in_order, with_types
 from eventide.runtime.streams.state_bytes import table_of
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ class QueriesRun:
         shown = shown_columns(_columns(self._engine.dialect, results), self._work.output)
         kept = _condition(self._engine.dialect, self._work.queries)
         return self._engine.select(found, [("query", QUERY), *shown], kept)
+
+    def refuse_checkpoint(self, checkpoint: str) -> None:
+        """Refuse a checkpoint with other settings; queries may come, change and go."""
+        refuse_state_of_others(self._engine.session, with_types(self._work.job, self.prepare()), checkpoint)
 
     def explained(self) -> str:
         """Return Spark's own plan."""

@@ -17,7 +17,9 @@ from eventide.runtime.streams.planning.results import shown_columns, with_identi
 from eventide.runtime.streams.reorder import sorted_rows
 from eventide.runtime.streams.shuffle import spread
 from eventide.runtime.streams.spark.beats import with_beats
+from eventide.runtime.streams.spark.checkpoints import refuse_state_of_others
 from eventide.runtime.streams.spark.processor import BODY, COUNTED, COUNTERS, EMITTED_SCHEMA, QUERY, bucket_processor
+from eventide.runtime.streams.spark.state_store import use_rocksdb
 from eventide.runtime.streams.state_bytes import table_of
 
 if TYPE_CHECKING:
@@ -33,12 +35,9 @@ if TYPE_CHECKING:
 
 OBSERVATION = "eventide"
 """The name under which counters stand in the progress of a streaming query."""
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 ARRIVED = "current_timestamp() AS arrived"
 """The time of the micro-batch. A watermark on it rises with each, so Spark runs one more behind the last: that is the end."""
 NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
-CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
 
 class StreamRun:
@@ -76,6 +75,10 @@ class StreamRun:
         shown = shown_columns(self._query.shown(without_identity(self._engine.schema(found)), dialect), self._work.output)
         return self._engine.select(found, shown, self._query.kept(dialect))
 
+    def refuse_checkpoint(self, checkpoint: str) -> None:
+        """Refuse a checkpoint whose state belongs to another query, or to other settings."""
+        refuse_state_of_others(self._engine.session, with_types(self._work.job, self.prepare()), checkpoint)
+
     def explained(self) -> str:
         """Return how events are spread and matched, and Spark's own plan."""
         explained = self._engine.explained(self.finish(self.match(self.prepare())))
@@ -85,7 +88,7 @@ class StreamRun:
 def emit(prepared: DataFrame, job: StreamJob, observation: str = OBSERVATION) -> DataFrame:
     """Return what leaves the buckets as rows of (query, packed table); counters are observed on the way."""
     use_rocksdb(prepared.sparkSession)
-    job = typed_job(job, {field.name: field.dataType.simpleString() for field in prepared.schema})
+    job = with_types(job, prepared)
     arriving = prepared if job.idle is None else with_beats(prepared, job.idle)
     packed = through_workers(arriving, _spread_function(job), "bucket int, body binary")
     if job.finish:
@@ -97,19 +100,9 @@ def emit(prepared: DataFrame, job: StreamJob, observation: str = OBSERVATION) ->
     return observed.where(f"{BODY} IS NOT NULL").select(QUERY, BODY)
 
 
-def use_rocksdb(session: SparkSession) -> None:
-    """Choose the state store that stateful processors need, unless the user chose one."""
-    chosen = session.conf.get(PROVIDER, "")
-    if not chosen or chosen.endswith("HDFSBackedStateStoreProvider"):
-        session.conf.set(PROVIDER, ROCKSDB)
-    elif chosen != ROCKSDB:
-        raise BindError(
-            "STATE_STORE",
-            f"The state store {chosen} was chosen, but Spark keeps the state of patterns in RocksDB only.",
-            hint=f'spark.conf.set("{PROVIDER}", "{ROCKSDB}")',
-        )
-    if not session.conf.get(CHANGELOG, ""):
-        session.conf.set(CHANGELOG, "true")
+def with_types(job: StreamJob, prepared: DataFrame) -> StreamJob:
+    """Return a run that knows the types of its prepared columns."""
+    return typed_job(job, {field.name: field.dataType.simpleString() for field in prepared.schema})
 
 
 def _refuse_no_last_batch(session: SparkSession) -> None:
