@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from eventide.runtime.collect.matches import MatchRows
 from eventide.runtime.streams.bucket_query import ID, RESULT_COLUMNS
-from eventide.runtime.streams.identity import identities, text_code
+from eventide.match.identity import identities, text_code
 from eventide.runtime.streams.queries.parts import BucketCollector
 
 if TYPE_CHECKING:

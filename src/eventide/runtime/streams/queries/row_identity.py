@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.records import record
-from eventide.runtime.streams.identity import identities
+from eventide.match.identity import identities
 
 if TYPE_CHECKING:
     from eventide.match.row_pattern.kernel import RowMatchBatch
