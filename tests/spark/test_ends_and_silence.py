@@ -186,7 +186,7 @@ def test_a_trigger_by_the_clock_and_update_mode_which_is_append_where_nothing_is
 def test_complete_mode_is_refused_before_anything_runs(pairs, tmp_path):
     from pyspark.errors import AnalysisException
 
-    with pytest.raises(AnalysisException, match="[Cc]omplete"):
+    with pytest.raises(AnalysisException, match=r"[Cc]omplete"):
         written(pairs, tmp_path).outputMode("complete").format("memory").queryName("complete").start()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _SEEDS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 
@@ -25,6 +25,15 @@ def mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
         values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return values ^ (values >> np.uint64(31))
+
+
+def combined(columns: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """Return one number for the numbers of each row, whose order counts."""
+    total = np.zeros(len(columns[0]), np.uint64)
+    with np.errstate(over="ignore"):
+        for column in columns:
+            total = mixed(total * np.uint64(31) + column.view(np.uint64) + _SEEDS[0])
+    return total.view(np.int64)
 
 
 def identities(
@@ -50,3 +59,29 @@ def identities(
                 total = mixed(total + mixed(column.astype(np.int64).view(np.uint64) ^ seed))
             numbers.append(total.view(np.int64))
     return numbers[0], numbers[1]
+
+
+def hashed_bytes(offsets: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
+    """Return 64 bits for each text, given where the bytes of each begin and end.
+
+    >>> one, other, same = hashed_bytes(np.array([0, 2, 4, 6]), np.frombuffer(b"abbaab", np.uint8))
+    >>> bool(one == same), bool(one == other)
+    (True, False)
+    """
+    lengths = np.diff(offsets)
+    place = np.arange(len(data)) - np.repeat(offsets[:-1] - offsets[0], lengths)
+    with np.errstate(over="ignore"):
+        # A byte counts by its place, so that the sum tells texts of the same bytes apart.
+        terms = mixed((place.astype(np.uint64) << np.uint64(8)) + data.astype(np.uint64) + _SEEDS[0])
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+        ends = np.cumsum(lengths)
+        return mixed(sums[ends] - sums[ends - lengths] + mixed(lengths.astype(np.uint64) + _SEEDS[1]))
+
+
+def hex_digits(high: npt.NDArray[np.int64], low: npt.NDArray[np.int64]) -> bytes:
+    """Return 128 bits each as 32 hexadecimal digits, one behind the other.
+
+    >>> hex_digits(np.array([1, -1]), np.array([2, 3]))[:32]
+    b'00000000000000010000000000000002'
+    """
+    return np.stack([high, low], axis=1).astype(">i8").tobytes().hex().encode()

@@ -50,6 +50,9 @@ class Kind(Enum):
 
 CLOCK_COLUMN = "__et_clock"
 """The event time as a whole number under one name for all streams: microseconds since 1970, or units of an integer column."""
+TIE_COLUMN = "__et_tie"
+STREAM_COLUMN = "__et_stream"
+"""The tie-break and the number of the stream of an event, under one name for all streams."""
 UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 """What an integer time column may count."""
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from eventide.errors import BindError, did_you_mean
 from eventide.plan.expressions.columns import check_kinds, single_event
 from eventide.plan.expressions.references import ALL_EVENTS, Reference, function_kind, only_bare, references, span_of
-from eventide.plan.expressions.schema import Kind
+from eventide.plan.expressions.schema import STREAM_COLUMN, TIE_COLUMN, Kind
 from eventide.plan.sequences.structure import followers, repeatable
 from eventide.records import record
 
@@ -23,6 +23,7 @@ TIME_COLUMN = "__et_time"
 """The event time as the user gave it, under one name for all streams."""
 MATCH_START = "match_start"
 MATCH_END = "match_end"
+MATCH_ID = "match_id"
 
 
 class FieldKind(Enum):
@@ -39,6 +40,7 @@ class FieldKind(Enum):
     START = "start"
     END = "end"
     KEY = "key"
+    MATCH_ID = "match_id"
 
 
 @record
@@ -235,6 +237,8 @@ class OutputBinder:
                 return self._time(FieldKind.START if name.lower() == MATCH_START else FieldKind.END), set()
             if name in self._known:
                 return field_column(self._events(name)), {name}
+            if name.lower() == MATCH_ID:
+                return self._identity(), set()
             if self.schema is not None and self.schema.resolve(name) is not None:
                 raise BindError(
                     "ATTRIBUTE_WITHOUT_VARIABLE",
@@ -248,7 +252,7 @@ class OutputBinder:
                 f"{name} is neither a variable of the pattern nor a PARTITION BY attribute.",
                 text=self.text,
                 span=span_of(tree),
-                hint=did_you_mean(name, [*sorted(self._known), *self._keys, MATCH_START, MATCH_END]),
+                hint=did_you_mean(name, [*sorted(self._known), *self._keys, MATCH_START, MATCH_END, MATCH_ID]),
             )
         return self._expression(tree)
 
@@ -346,6 +350,12 @@ class OutputBinder:
     def _time(self, kind: FieldKind) -> exp.Expression:
         number = self._raw_payload(TIME_COLUMN)
         return field_column(self._field(OutputField(kind, None, number)))
+
+    def _identity(self) -> exp.Expression:
+        """Return what tells a match from all others, made of what tells its events apart."""
+        for column in (TIE_COLUMN, STREAM_COLUMN):
+            self._raw_payload(column)
+        return field_column(self._field(OutputField(FieldKind.MATCH_ID)))
 
     def _raw_payload(self, column: str) -> int:
         return self._payload_number(exp.column(exp.to_identifier(column, quoted=True)))

@@ -9,6 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from eventide.errors import BindError, DataError
+from eventide.match.identity import combined, hashed_bytes, hex_digits, identities, mixed, text_code
+from eventide.plan.expressions.schema import STREAM_COLUMN, TIE_COLUMN
 from eventide.plan.sequences.output import FieldKind, OutputField
 from eventide.runtime.prepare.sequences import RANK
 from eventide.runtime.relational.arrays import arrow_array, filled, numpy_values
@@ -26,12 +28,17 @@ if TYPE_CHECKING:
     from eventide.runtime.stage.keys import KeySpans
 
 LARGEST_SUM = float(2**63)
+ID_DIGITS = 32
+NULL = np.uint64(0xD6E8FEB86659FD93)
+"""Stands for no value where values are told apart."""
 
 
 def field_type(field: OutputField, payload: list[pa.DataType], keys: list[pa.DataType], events: pa.DataType) -> pa.DataType:
     """Return the Arrow type of a field."""
     if field.kind in (FieldKind.COUNT, FieldKind.COUNT_VALUE):
         return pa.int64()
+    if field.kind is FieldKind.MATCH_ID:
+        return pa.string()
     if field.kind is FieldKind.EVENTS:
         return pa.list_(events)
     assert field.payload is not None
@@ -129,6 +136,8 @@ class MatchRows(TableCollector):
         if field.kind is FieldKind.KEY:
             assert field.payload is not None
             return _take(payload, self._layout.keys[field.payload], arrow_array(found.end))
+        if field.kind is FieldKind.MATCH_ID:
+            return self._match_ids(found, payload)
         if field.kind in (FieldKind.START, FieldKind.END):
             rows = found.start if field.kind is FieldKind.START else found.end
             return _take(payload, self._payload_name(field), arrow_array(rows))
@@ -143,13 +152,34 @@ class MatchRows(TableCollector):
             return _take(payload, self._payload_name(field), arrow_array(rows, missing))
         return self._aggregate(field, kind, group, payload)
 
+    def _match_ids(self, found: MatchBatch, payload: pa.Table) -> pa.Array:
+        """Return a text for each match, which any engine makes of the same events, and no other match of the query has.
+
+        Events are told apart by their key, their time, their tie-break and their stream.
+        """
+        names = self._payload_names()
+        columns = [self._layout.clock, names[TIE_COLUMN], names[STREAM_COLUMN]]
+        keys = self._layout.keys[: len(self._plan.keys)]
+        events = combined([hashed(payload.column(name)) for name in columns])
+        key = combined([hashed(payload.column(name)) for name in keys] or [np.zeros(len(events), np.int64)])
+        fixed = [key[found.end], events[found.start], events[found.end]]
+        high, low = identities(fixed, found.offset, events[found.row], shown_codes(self._plan, self._labelling)[found.label])
+        ends = np.arange(len(found.start) + 1, dtype=np.int32) * ID_DIGITS
+        return pa.Array.from_buffers(
+            pa.string(), len(found.start), [None, pa.py_buffer(ends), pa.py_buffer(hex_digits(high, low))]
+        )
+
+    def _payload_names(self) -> dict[str, str]:
+        """Return the names of plain columns of events, by their own names."""
+        return {tree.name: name for tree, name in zip(self._plan.output.payload, self._layout.payload, strict=True)}
+
     def _payload_name(self, field: OutputField) -> str:
         assert field.payload is not None
         return self._layout.payload[field.payload]
 
     def _events(self, group: _Members, kind: pa.DataType, payload: pa.Table) -> pa.Array:
         rows = arrow_array(group.rows)
-        names = {tree.name: name for tree, name in zip(self._plan.output.payload, self._layout.payload, strict=True)}
+        names = self._payload_names()
         fields = [_take(payload, names[field], rows) for field in self._plan.output.event_fields]
         events = pa.StructArray.from_arrays(fields, fields=list(kind.value_type))
         return pa.ListArray.from_arrays(arrow_array(group.offsets.astype(np.int32)), events, type=kind)
@@ -206,6 +236,39 @@ class _Members:
         if not len(self.rows):
             return np.zeros(len(places), np.int32), missing
         return self.rows[np.where(missing, 0, places)], missing
+
+
+def shown_codes(plan: Plan, labelling: Labelling) -> npt.NDArray[np.uint64]:
+    """Return what labels show as numbers that do not depend on the order in which the automaton met them."""
+    shown = [sorted(plan.output.kept & frozenset(label.variables)) for label in labelling.automaton.labels]
+    return np.array([text_code(names) if names else 0 for names in shown] or [0], np.uint64)
+
+
+def hashed(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Return a number for each value of a column, the same for the same value in every engine.
+
+    >>> len(set(hashed(pa.chunked_array([["a", None, "a"]])).tolist()))
+    2
+    """
+    values = column.combine_chunks()
+    values = pa.concat_arrays(values.chunks) if isinstance(values, pa.ChunkedArray) else values
+    kind = values.type
+    if pa.types.is_timestamp(kind):
+        values = cast(cast(values, pa.timestamp("us", kind.tz)), pa.int64())
+    elif pa.types.is_date(kind):
+        values = cast(cast(values, pa.date32()), pa.int32())
+    if pa.types.is_integer(values.type) or pa.types.is_boolean(values.type):
+        numbers = mixed(filled(cast(values, pa.int64())).astype(np.int64).view(np.uint64))
+    elif pa.types.is_floating(kind):
+        # -0.0 is 0.0, as in a GROUP BY.
+        numbers = mixed((filled(cast(values, pa.float64())) + 0.0).view(np.uint64))
+    else:
+        texts = cast(values, pa.large_binary() if pa.types.is_binary(kind) else pa.large_string())
+        _, offsets, data = texts.buffers()
+        borders = np.frombuffer(offsets, np.int64, len(texts) + 1, texts.offset * 8)
+        read = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+        numbers = hashed_bytes(borders, read[borders[0] : borders[-1]])
+    return np.where(numpy_values(is_null(values)), NULL, numbers).view(np.int64)
 
 
 def _take(payload: pa.Table, name: str, rows: pa.Array) -> pa.Array:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
-from eventide.plan.expressions.schema import CLOCK_COLUMN, Kind
+from eventide.plan.expressions.schema import CLOCK_COLUMN, STREAM_COLUMN, TIE_COLUMN, Kind
 from eventide.plan.sequences.output import TIME_COLUMN
 from eventide.records import record
 from eventide.runtime.prepare.preparation import Finish, Preparation
@@ -25,8 +25,8 @@ CLOCK = CLOCK_COLUMN
 RANK = "__et_rank"
 """The column of the match stage by which ORDER BY and SAMPLE choose matches, the lowest first."""
 TYPE = "__et_type"
-TIE = "__et_tie"
-STREAM = "__et_stream"
+TIE = TIE_COLUMN
+STREAM = STREAM_COLUMN
 ARRIVAL = "__et_arrival"
 ORDER = (CLOCK, TIE, STREAM, ARRIVAL)
 """The total order of events inside a partition; nulls in the tie-break come first."""

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
-from eventide.runtime.collect.matches import MatchRows
+from eventide.match.identity import identities
+from eventide.runtime.collect.matches import MatchRows, shown_codes
 from eventide.runtime.streams.bucket_query import ID, RESULT_COLUMNS
-from eventide.match.identity import identities, text_code
 from eventide.runtime.streams.queries.parts import BucketCollector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import numpy.typing as npt
 
     from eventide.match.dag.enumeration import MatchBatch
     from eventide.plan.plan import Plan
@@ -33,8 +30,8 @@ class IdentifiedRows(BucketCollector):
     def __init__(self, plan: Plan, layout: Layout, labelling: Labelling, *, starts: bool = False) -> None:
         self._rows = MatchRows(plan, layout, labelling)
         self._clock = layout.clock
-        self._shown = plan.output.kept
-        self._labels = labelling.automaton.labels
+        self._plan = plan
+        self._labelling = labelling
         self._starts = starts
 
     def kept(self, table: pa.Table, spans: KeySpans) -> pa.Table:  # noqa: ARG002 - slots name no keys
@@ -45,7 +42,8 @@ class IdentifiedRows(BucketCollector):
         """Yield a row for each match."""
         ids = payload.column(ID).to_numpy()
         clock = payload.column(self._clock).to_numpy()
-        high, low = identities([ids[found.start], ids[found.end]], found.offset, ids[found.row], self._codes()[found.label])
+        codes = shown_codes(self._plan, self._labelling)
+        high, low = identities([ids[found.start], ids[found.end]], found.offset, ids[found.row], codes[found.label])
         columns = dict(zip(RESULT_COLUMNS, (clock[found.start], clock[found.end], high, low), strict=True))
         if self._starts:
             columns[START_ID] = ids[found.start]
@@ -53,8 +51,3 @@ class IdentifiedRows(BucketCollector):
         for name, column in columns.items():
             batch = batch.append_column(name, pa.array(column))
         yield batch
-
-    def _codes(self) -> npt.NDArray[np.uint64]:
-        """Return what labels show as numbers that do not depend on the order in which the automaton met them."""
-        shown = [sorted(self._shown & frozenset(label.variables)) for label in self._labels]
-        return np.array([text_code(names) if names else 0 for names in shown] or [0], np.uint64)

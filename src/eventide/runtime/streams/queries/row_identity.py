@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.records import record
 from eventide.match.identity import identities
+from eventide.records import record
 
 if TYPE_CHECKING:
     from eventide.match.row_pattern.kernel import RowMatchBatch
