@@ -12,6 +12,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from eventide.executors.workers import opening
 from eventide.runtime.streams.bucket import Bucket, Counters
 from eventide.runtime.streams.shuffle import gathered
+from eventide.runtime.streams.spark.late_log import LATE_LOG
 from eventide.runtime.streams.state_bytes import table_bytes
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def advance(job: StreamJob, state: ValueState, number: int, rows: Iterator[pd.Da
     emitted = bucket.take(table, clocks, beat)
     counters = emitted.counters
     counters.events, counters.untimed = counted["events"], counted["untimed"]
+    LATE_LOG.note(counters)
     state.update((bucket.dump(counters),))
     yield from emitted_frames(emitted)
 
