@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eventide import explain as explaining
 from eventide import pipeline
 from eventide.errors import BindError, EventideWarning, did_you_mean
-from eventide.kinds import kind_of
+from eventide.kinds import KINDS
 from eventide.plan.expressions.schema import UNITS_PER_SECOND, Kind, StreamSchema
 from eventide.plan.matchers.registry import make_plan
 from eventide.records import record
@@ -329,7 +329,7 @@ class Query:
         """
         if events is None and not streams:
             plan = make_plan(self.model, {}, lambda trees: [Kind.FLOAT] * len(trees))
-            return explaining.explain([kind_of(plan.query).describe(plan, None)], format)
+            return explaining.explain([KINDS[type(plan.query)].describe(plan, None)], format)
         source = self.input_of(events, streams)
         options = RunOptions(distribution=distribution, slices=slices)
         plan = pipeline.plan(self.model, source, options)
@@ -337,7 +337,7 @@ class Query:
             warnings.simplefilter("ignore", EventideWarning)
             work = pipeline.work_of(plan, source, options)
             physical = work.explained() if format == "text" else None
-        return explaining.explain([kind_of(plan.query).describe(plan, physical)], format)
+        return explaining.explain([KINDS[type(plan.query)].describe(plan, physical)], format)
 
     def input_of(self, given: Events | None, named: Mapping[str, Events]) -> EventInput:
         """Return the events that the query reads, of those that a caller gave."""

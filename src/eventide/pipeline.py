@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eventide.errors import too_deep
-from eventide.kinds import kind_of
+from eventide.kinds import KINDS
 from eventide.language import parse
 from eventide.plan.rewrite import rewrite
 from eventide.runtime.runs.asked import Asked
@@ -18,7 +18,7 @@ from eventide.runtime.runs.sequences import matching_together
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eventide.kinds import Kind
+    from eventide.kinds.kind import Kind
     from eventide.language.sql.statement import MatchClause
     from eventide.runtime.inputs import EventInput, RowInput
     from eventide.runtime.options import RunOptions
@@ -33,7 +33,7 @@ def read(text: Any, language: str | None = None) -> Any:
 
 def run(model: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Relation:
     """Return what is asked of a query over its input."""
-    kind = kind_of(model)
+    kind = KINDS[type(model)]
     planned = _planned(kind, model, source, options, asked)
     return carry_out(kind.runs[asked](source, planned, options))
 
@@ -58,12 +58,12 @@ def carry_out(work: Work) -> Relation:
 
 def plan(model: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Any:
     """Return the plan of a query over its input."""
-    return _planned(kind_of(model), model, source, options, asked)
+    return _planned(KINDS[type(model)], model, source, options, asked)
 
 
 def work_of(planned: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Work:
     """Return the work that finds what is asked of a plan."""
-    return kind_of(planned.query).runs[asked](source, planned, options)
+    return KINDS[type(planned.query)].runs[asked](source, planned, options)
 
 
 def work_together(plans: Mapping[str, Any], source: EventInput, options: RunOptions) -> Work:

@@ -19,4 +19,4 @@ def _describe(plan: Any, physical: str | None) -> Description:
     return explain.describe_row_pattern(plan, physical)
 
 
-ROW_PATTERNS = Kind("row patterns", RowQuery, bind_row_pattern, (), choose_row_plan, RUNS, _describe)
+KIND = Kind("row patterns", RowQuery, bind_row_pattern, (), choose_row_plan, RUNS, _describe)

@@ -27,4 +27,4 @@ def _describe(plan: Any, physical: str | None) -> Description:
     return explain.describe_sequence(plan, physical)
 
 
-SEQUENCES = Kind("sequences", Query, bind_query, RULES, choose, RUNS, _describe, {Asked.TIMEOUTS: _plan_timeouts})
+KIND = Kind("sequences", Query, bind_query, RULES, choose, RUNS, _describe, {Asked.TIMEOUTS: _plan_timeouts})
