@@ -109,7 +109,6 @@ def pushed_events(
 ) -> Events:
     """Return events that are still to be pushed: of events that are given only the columns and their roles count."""
     from eventide.opening.queries import pushed_relation, refuse_spark  # noqa: PLC0415 - tables need none of it
-    from eventide.runtime.streams.live.batches import schema_of  # noqa: PLC0415
 
     if isinstance(given, Events):
         if (time, type, tie_break, types, time_unit) != (None,) * 5:
@@ -122,7 +121,7 @@ def pushed_events(
         return Events(*pushed_relation(name, given.engine.schema(given.relation)), given.schema)
     if time is None:
         raise BindError("MISSING_COLUMN", "No column is named as the time of the events.", hint='Give time="...".')
-    engine, relation = pushed_relation(name, schema_of(given))
+    engine, relation = pushed_relation(name, given)
     columns = kinds_of_columns(engine.schema(relation))
     return Events(engine, relation, _roles(columns, time, type, tie_break, types, time_unit))
 
