@@ -27,7 +27,6 @@ class BoundRowPattern:
 
     query: RowQuery
     columns: Mapping[str, Kind]
-    variables: tuple[str, ...]
     keys: tuple[str, ...]
     order: tuple[str, ...]
     automaton: RowAutomaton
@@ -51,7 +50,6 @@ def bind_row_pattern(query: RowQuery, columns: Mapping[str, Kind], kinds_of: Kin
     return BoundRowPattern(
         query=query,
         columns=dict(columns),
-        variables=query.variables,
         keys=keys,
         order=order,
         automaton=automaton,
