@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eventide import explain as explaining
 from eventide import pipeline
 from eventide.errors import BindError, EventideWarning, did_you_mean
-from eventide.kinds import kind_of
+from eventide.kinds import KINDS
 from eventide.plan.expressions.schema import UNITS_PER_SECOND, Kind, StreamSchema
 from eventide.plan.matchers.registry import make_plan
 from eventide.records import record
@@ -110,7 +110,6 @@ def pushed_events(
 ) -> Events:
     """Return events that are still to be pushed: of events that are given only the columns and their roles count."""
     from eventide.opening.queries import pushed_relation, refuse_spark  # noqa: PLC0415 - tables need none of it
-    from eventide.runtime.streams.live.batches import schema_of  # noqa: PLC0415
 
     if isinstance(given, Events):
         if (time, type, tie_break, types, time_unit) != (None,) * 5:
@@ -123,7 +122,7 @@ def pushed_events(
         return Events(*pushed_relation(name, given.engine.schema(given.relation)), given.schema)
     if time is None:
         raise BindError("MISSING_COLUMN", "No column is named as the time of the events.", hint='Give time="...".')
-    engine, relation = pushed_relation(name, schema_of(given))
+    engine, relation = pushed_relation(name, given)
     columns = kinds_of_columns(engine.schema(relation))
     return Events(engine, relation, _roles(columns, time, type, tie_break, types, time_unit))
 
@@ -371,7 +370,7 @@ class Query:
         """
         if events is None and not streams:
             plan = make_plan(self.model, {}, lambda trees: [Kind.FLOAT] * len(trees))
-            return explaining.explain([kind_of(plan.query).describe(plan, None)], format)
+            return explaining.explain([KINDS[type(plan.query)].describe(plan, None)], format)
         source = self.input_of(events, streams)
         options = RunOptions(distribution=distribution, slices=slices)
         plan = pipeline.plan(self.model, source, options)
@@ -379,7 +378,7 @@ class Query:
             warnings.simplefilter("ignore", EventideWarning)
             work = pipeline.work_of(plan, source, options)
             physical = work.explained() if format == "text" else None
-        return explaining.explain([kind_of(plan.query).describe(plan, physical)], format)
+        return explaining.explain([KINDS[type(plan.query)].describe(plan, physical)], format)
 
     def input_of(self, given: Events | None, named: Mapping[str, Events]) -> EventInput:
         """Return the events that the query reads, of those that a caller gave."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eventide.errors import too_deep
-from eventide.kinds import kind_of
+from eventide.kinds import KINDS
 from eventide.language import parse
 from eventide.plan.rewrite import rewrite
 from eventide.runtime.runs.asked import Asked
@@ -18,7 +18,6 @@ from eventide.runtime.runs.sequences import matching_together
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eventide.kinds import Kind
     from eventide.language.sql.statement import MatchClause
     from eventide.runtime.inputs import EventInput, RowInput
     from eventide.runtime.options import RunOptions
@@ -33,12 +32,14 @@ def read(text: Any, language: str | None = None) -> Any:
 
 def run(model: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Relation:
     """Return what is asked of a query over its input."""
-    kind = kind_of(model)
-    planned = _planned(kind, model, source, options, asked)
-    return carry_out(kind.runs[asked](source, planned, options))
+    planned = plan(model, source, options, asked)
+    work = work_of(planned, source, options, asked)
+    return carry_out(work)
 
 
-def _planned(kind: Kind, model: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked) -> Any:
+def plan(model: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Any:
+    """Return the plan of a query over its input, or the plans that what is asked of it needs."""
+    kind = KINDS[type(model)]
     try:
         bound = kind.bind(model, source.schema, source.kinds_of)
         bound = rewrite(bound, kind.rules)
@@ -49,21 +50,16 @@ def _planned(kind: Kind, model: Any, source: EventInput | RowInput, options: Run
         raise too_deep() from None
 
 
+def work_of(planned: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Work:
+    """Return the work that finds what is asked of a plan."""
+    return KINDS[type(planned.query)].runs[asked](source, planned, options)
+
+
 def carry_out(work: Work) -> Relation:
     """Return the result of a run."""
     prepared = work.prepare()
     found = work.match(prepared)
     return work.finish(found)
-
-
-def plan(model: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Any:
-    """Return the plan of a query over its input."""
-    return _planned(kind_of(model), model, source, options, asked)
-
-
-def work_of(planned: Any, source: EventInput | RowInput, options: RunOptions, asked: Asked = Asked.MATCHES) -> Work:
-    """Return the work that finds what is asked of a plan."""
-    return kind_of(planned.query).runs[asked](source, planned, options)
 
 
 def work_together(plans: Mapping[str, Any], source: EventInput, options: RunOptions) -> Work:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from eventide import pipeline
 from eventide.api import Query, pushed_streams, query
 from eventide.errors import BindError, EventideError
@@ -19,11 +21,10 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from eventide.api import Events
+    from eventide.pattern import Query as QueryModel
     from eventide.plan.plan import Plan
     from eventide.runtime.inputs import EventInput
-    from eventide.runtime.streams.live.flow import Flow
     from eventide.runtime.streams.live.queries import LiveQueries
-    from eventide.runtime.streams.live.saved import Recipe
     from eventide.runtime.work import Work
 
 
@@ -98,21 +99,18 @@ class Queries:
         >>> live.push([{"ts": n, "kind": kind} for n, kind in enumerate("ABCD")]).to_pylist()
         [{'query': 'ab', 't': 1}, {'query': 'ac', 't': 2}]
         """
-        from eventide.opening.queries import flow_of, recipe_of, time_of  # noqa: PLC0415 - tables need none of it
-        from eventide.runtime.streams.live.queries import LiveQueries  # noqa: PLC0415
+        from eventide.opening.queries import open_queries  # noqa: PLC0415 - tables need none of it
 
         roles = {"time": time, "type": type, "tie_break": tie_break, "types": types, "time_unit": time_unit}
         given, named = pushed_streams("stream", schema, roles, streams)
         options = RunOptions(lateness=lateness, output=output, buckets=buckets, max_state=max_state, overflow=overflow)
 
-        def plan(chosen: Mapping[str, Any]) -> tuple[Flow, Recipe]:
+        def run(chosen: Mapping[str, Any]) -> tuple[dict[str, QueryModel], EventInput, Work]:
             read = queries(chosen)
-            source, work = read._work(given, named, options)  # noqa: SLF001 - one of us
-            models = {name: one.model for name, one in read.by_name.items()}
-            return flow_of(work), recipe_of("queries", models, source, options)
+            return {name: one.model for name, one in read.by_name.items()}, *read._work(given, named, options)  # noqa: SLF001 - one of us
 
         first = next(iter(self.by_name.values()))
-        return LiveQueries(self.by_name, plan, time_of(first.input_of(given, named)))
+        return open_queries(self.by_name, run, first.input_of(given, named), options)
 
     def _work(
         self, events: Events | None, streams: Mapping[str, Events], options: RunOptions
@@ -189,12 +187,7 @@ def _registry(path: Path) -> dict[str, Any]:
 
 
 def _rows(table: Any) -> list[tuple[Any, Any, str | None]]:
-    if hasattr(table, "collect"):
-        rows = [row.asDict() for row in table.collect()]
-    else:
-        import pyarrow as pa  # noqa: PLC0415 - a mapping needs none of it
-
-        rows = pa.table(table).to_pylist()
+    rows = [row.asDict() for row in table.collect()] if hasattr(table, "collect") else pa.table(table).to_pylist()
     for row in rows:
         if not {"name", "query"} <= set(row):
             raise BindError(

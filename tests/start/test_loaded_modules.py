@@ -29,7 +29,7 @@ NOT_FOR_MATCHES = {"pandas", "pyarrow.compute", "pyarrow.dataset", "pyspark", "r
 # Slow to import and needed by few: a dialect for SQL that is more than comparisons, masked arrays, random numbers, timeouts.
 SIMPLE = ("listed", "conditions", "fields")
 NOT_FOR_SIMPLE = {"sqlglot.dialects.duckdb", "numpy.ma", "numpy.random", "eventide.plan.timeouts", "eventide.runtime.tables.together"}
-LAZY = ("console", "datasets", "explain", "kinds", "language", "runtime.collect")
+LAZY = ("console", "datasets", "explain", "language", "runtime.collect")
 
 
 def loaded(code, *arguments):

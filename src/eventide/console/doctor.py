@@ -18,7 +18,9 @@ from rich.text import Text
 from eventide.caches import cache_directories, made_ours
 from eventide.compilation.library import kernel_names, library_path
 from eventide.console import report
+from eventide.console.spark import start_session
 from eventide.errors import EventideError, errors
+from eventide.executors.probe import ask_workers
 from eventide.version import VERSION
 
 if TYPE_CHECKING:
@@ -155,9 +157,6 @@ def _java() -> Finding:
 
 
 def _spark(settings: Mapping[str, str]) -> Iterator[Finding]:
-    from eventide.console.spark import start_session  # noqa: PLC0415 - PySpark is optional
-    from eventide.executors.probe import ask_workers  # noqa: PLC0415 - PySpark is optional
-
     try:
         with report.working("Starting Spark") as watch:
             session = start_session(settings)

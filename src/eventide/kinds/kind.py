@@ -20,7 +20,6 @@ class Kind:
     """A kind of pattern: functions from its model to a bound pattern, to a plan, to a run and to a description."""
 
     name: str
-    model: type
     bind: Callable[..., Any]
     """(model, columns of its input, kinds of expressions) -> bound pattern; finds every mistake in a query."""
     rules: tuple[Callable[[Any], Any], ...]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from eventide import explain
 from eventide.kinds.kind import Kind
-from eventide.pattern.row_patterns import RowQuery
 from eventide.plan.row_patterns.binding import bind_row_pattern
 from eventide.plan.row_patterns.plan import choose_row_plan
 from eventide.runtime.runs.row_patterns import RUNS
@@ -19,4 +18,4 @@ def _describe(plan: Any, physical: str | None) -> Description:
     return explain.describe_row_pattern(plan, physical)
 
 
-ROW_PATTERNS = Kind("row patterns", RowQuery, bind_row_pattern, (), choose_row_plan, RUNS, _describe)
+KIND = Kind("row patterns", bind_row_pattern, (), choose_row_plan, RUNS, _describe)

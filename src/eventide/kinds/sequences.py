@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from eventide import explain
 from eventide.kinds.kind import Kind
-from eventide.pattern import Query
 from eventide.plan.matchers.registry import choose
 from eventide.plan.rewrite import RULES
 from eventide.plan.sequences.bound_query import bind_query
@@ -27,4 +26,4 @@ def _describe(plan: Any, physical: str | None) -> Description:
     return explain.describe_sequence(plan, physical)
 
 
-SEQUENCES = Kind("sequences", Query, bind_query, RULES, choose, RUNS, _describe, {Asked.TIMEOUTS: _plan_timeouts})
+KIND = Kind("sequences", bind_query, RULES, choose, RUNS, _describe, {Asked.TIMEOUTS: _plan_timeouts})

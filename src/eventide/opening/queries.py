@@ -11,13 +11,15 @@ from eventide.pattern.sequence_printing import to_ceql
 from eventide.plan.sequences.output import TIME_COLUMN
 from eventide.runtime.relational.duckdb import DuckAdapter
 from eventide.runtime.runs.asked import Asked
+from eventide.runtime.streams.live.batches import schema_of
 from eventide.runtime.streams.live.flow import Flow
+from eventide.runtime.streams.live.queries import LiveQueries
 from eventide.runtime.streams.live.running import RunningFlow
-from eventide.runtime.streams.live.saved import QUERY, Recipe
+from eventide.runtime.streams.live.saved import QUERIES, QUERY, Recipe
 from eventide.runtime.streams.live.stream import MATCHES, TIMEOUTS, Live
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
 
@@ -42,6 +44,21 @@ def open_query(model: QueryModel, source: EventInput, options: RunOptions, *, ti
         flows[TIMEOUTS] = RunningFlow(flow_of(pipeline.work_of(expiring, source, options, Asked.TIMEOUTS)))
     recipe = recipe_of(QUERY, {ONLY: model}, source, options, timeouts=timeouts)
     return Live(recipe, time_of(source), flows, flow.work.job.lateness)
+
+
+def open_queries(
+    asked: Mapping[str, Any],
+    run: Callable[[Mapping[str, Any]], tuple[Mapping[str, QueryModel], EventInput, Work]],
+    source: EventInput,
+    options: RunOptions,
+) -> LiveQueries:
+    """Open a stream for several queries; `run` returns the models, the input and the run of any of them."""
+
+    def plan(chosen: Mapping[str, Any]) -> tuple[Flow, Recipe]:
+        models, read, work = run(chosen)
+        return flow_of(work), recipe_of(QUERIES, models, read, options)
+
+    return LiveQueries(asked, plan, time_of(source))
 
 
 def flow_of(work: Work) -> Flow:
@@ -98,10 +115,10 @@ def _pushed_of(relation: Any) -> Pushed:
     return source
 
 
-def pushed_relation(name: str, schema: pa.Schema) -> tuple[DuckAdapter, Any]:
-    """Return the rows of a stream that nothing was pushed to yet."""
+def pushed_relation(name: str, columns: Any) -> tuple[DuckAdapter, Any]:
+    """Return the rows of a stream that nothing was pushed to yet; `columns` is a schema or what describes one."""
     engine = DuckAdapter()
-    return engine, engine.stream(name, schema)
+    return engine, engine.stream(name, schema_of(columns))
 
 
 def refuse_spark(engine: Any) -> None:

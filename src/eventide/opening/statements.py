@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from eventide import pipeline
 from eventide.errors import BindError
-from eventide.opening.queries import flow_of, pushed_relation
+from eventide.opening.queries import ONLY, flow_of, pushed_relation
 from eventide.runtime.sql.program import statement_relation
 from eventide.runtime.sql.row_by_row import refuse_several_rows
 from eventide.runtime.streams.live.batches import schema_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from eventide.runtime.streams.live.flow import Flow
 
 SETTINGS = ("max_steps", "lateness", "output", "buckets", "max_state", "overflow")
-ONLY = "match"
 
 
 def open_statement(statement: Statement, schema: Any, tables: Mapping[str, Any], options: RunOptions) -> Live:

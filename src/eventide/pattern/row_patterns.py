@@ -180,6 +180,11 @@ class RowQuery:
     definitions: tuple[Definition, ...] = ()
     within_span: Span | None = field(default=None, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
+    variables: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    """The primary variables of the pattern, each once, in the order of their first appearance."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variables", tuple(primary_variables(self.pattern)))
 
 
 def parts_of(pattern: RowPattern) -> tuple[RowPattern, ...]:

@@ -286,6 +286,21 @@ def levels(pattern: Pattern) -> Iterator[tuple[Pattern, int]]:
         pending.extend((child, depth + 1) for child in reversed(children(current)))
 
 
+def positive_variables(pattern: Pattern) -> set[str]:
+    """Return the variables that a match of the pattern may bind.
+
+    >>> sorted(positive_variables(Named(Event("A"), "x")))
+    ['A', 'x']
+    """
+    found: set[str] = set()
+    for part in walk(pattern):
+        if isinstance(part, Named):
+            found.add(part.variable)
+        elif isinstance(part, Event) and part.type is not None:
+            found.add(part.type)
+    return found
+
+
 def absences(pattern: Pattern) -> Iterator[Absence]:
     """Yield every absence inside the pattern."""
     for part in walk(pattern):

@@ -124,7 +124,7 @@ class ReadingNames:
 
     def _set(self, number: int) -> frozenset[str]:
         members = self.plan.programs.set_has[number]
-        return frozenset(name for name, inside in zip(self.plan.variables, members, strict=True) if inside)
+        return frozenset(name for name, inside in zip(self.plan.query.variables, members, strict=True) if inside)
 
     def _variable(self, variables: frozenset[str] | None) -> str | None:
         """Return the variable or subset of a set of variables; None is all rows of the match."""

@@ -96,7 +96,7 @@ def _conditions(plan: RowPlan) -> Iterator[Row]:
 def _definitions(plan: RowPlan) -> Iterator[tuple[str, BoundDefinition | None]]:
     """Yield the variables in the order of the pattern, each with its condition if it has one."""
     defined = {definition.variable: definition for definition in plan.definitions}
-    return ((variable, defined.get(variable)) for variable in plan.variables)
+    return ((variable, defined.get(variable)) for variable in plan.query.variables)
 
 
 def _reads(plan: RowPlan, definition: BoundDefinition) -> list[str]:

@@ -22,7 +22,7 @@ from eventide.pattern.sequences import (
     Repeat,
     Sequence,
     absences,
-    walk,
+    positive_variables,
 )
 
 if TYPE_CHECKING:
@@ -36,21 +36,6 @@ def negated_variable(absence: Absence) -> str | None:
     'B'
     """
     return absence.variable if absence.variable is not None else absence.event.type
-
-
-def positive_variables(pattern: Pattern) -> set[str]:
-    """Return the variables that a match of the pattern may bind.
-
-    >>> sorted(positive_variables(Named(Event("A"), "x")))
-    ['A', 'x']
-    """
-    found: set[str] = set()
-    for part in walk(pattern):
-        if isinstance(part, Named):
-            found.add(part.variable)
-        elif isinstance(part, Event) and part.type is not None:
-            found.add(part.type)
-    return found
 
 
 def mentioned_names(tree: exp.Expression) -> set[str]:

@@ -114,8 +114,8 @@ def finished(query: Query) -> Query:
     >>> finished(Query(pattern=Event("A"))).pattern.type
     'A'
     """
-    _check(query)
-    return replace(query, pattern=move_conditions_to_absences(query.pattern))
+    negates = _check(query)
+    return replace(query, pattern=move_conditions_to_absences(query.pattern)) if negates else query
 
 
 def covering(first: Pattern | Absence, last: Pattern | Absence) -> Span | None:
@@ -140,8 +140,12 @@ def _strictest(strategies: list[Strategy]) -> Strategy:
     return next((strategy for strategy in (Strategy.STRICT, Strategy.NEXT) if strategy in strategies), Strategy.ANY)
 
 
-def _check(query: Query) -> None:
-    """Refuse a pattern too deep for later stages, which walk it recursively, and absences at an edge that mean nothing there."""
+def _check(query: Query) -> bool:
+    """Refuse a pattern too deep for later stages, which walk it recursively, and absences at an edge that mean nothing there.
+
+    Returns whether there are absences.
+    """
+    negates = False
     outermost = query.pattern
     while isinstance(outermost, Named | Filtered):
         outermost = outermost.pattern
@@ -153,8 +157,12 @@ def _check(query: Query) -> None:
                 span=current.span,
                 hint="Use fewer levels of parentheses, names and quantifiers.",
             )
-        if isinstance(current, Sequence) and (current.leading or current.trailing):
-            _check_edges(current, query, outermost=current is outermost)
+        if isinstance(current, Sequence):
+            if current.leading or current.trailing:
+                _check_edges(current, query, outermost=current is outermost)
+                negates = True
+            negates = negates or any(gap.absences for gap in current.gaps)
+    return negates
 
 
 def _check_edges(sequence: Sequence, query: Query, *, outermost: bool) -> None:

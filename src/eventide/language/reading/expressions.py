@@ -15,6 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from eventide.errors import ParseError, Span
 from eventide.language.reading.short_forms import refuse_what_has_no_meaning, remove_sugar
+from eventide.language.reading.strange_texts import read_as
 from eventide.language.reading.tokens import span_of, tokenize
 from eventide.pattern.expressions import expression_from_tree
 
@@ -82,31 +83,13 @@ def _parse(text: str, offset: int, source_text: str, what: str) -> Expression:
             hint="Write something such as a.price < 10.",
         )
     span = span_of(tokens[0], tokens[-1], offset=offset)
-    try:
+    example, split = "expression such as a.price < 10", "split it with AND"
+    with read_as(what, "BAD_EXPRESSION", source_text, span, example=example, split=split):
         tree = _read(_blanked(text, tokens), offset, source_text, what)
         _shift_positions(tree, offset)
         tree = remove_sugar(tree, source_text, span)
         refuse_what_has_no_meaning(tree, source_text, span)
         return expression_from_tree(tree, span)
-    except RecursionError:
-        raise ParseError(
-            "QUERY_TOO_DEEP",
-            "The expression is nested too deeply.",
-            text=source_text,
-            span=span,
-            hint="Remove brackets that are not needed, or split it with AND.",
-        ) from None
-    except ParseError:
-        raise
-    except Exception as error:  # noqa: BLE001
-        # sqlglot promises nothing about what a strange text makes it raise; to the user it is one thing, a bad expression.
-        raise ParseError(
-            "BAD_EXPRESSION",
-            f"The text cannot be read as {what} ({type(error).__name__}).",
-            text=source_text,
-            span=span,
-            hint="Write a Spark SQL expression such as a.price < 10.",
-        ) from None
 
 
 def _read(blanked: str, offset: int, source_text: str, what: str) -> exp.Expression:

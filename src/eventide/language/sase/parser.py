@@ -14,7 +14,7 @@ from typing import Any
 from lark import Lark, Token, Transformer
 
 from eventide.errors import ParseError, Span, did_you_mean
-from eventide.language.parts.absences import negated_variable, positive_variables, with_absence_conditions
+from eventide.language.parts.absences import negated_variable, with_absence_conditions
 from eventide.language.parts.columns import build_column
 from eventide.language.parts.quantifiers import QUANTIFIERS, read_bounds
 from eventide.language.parts.sequences import build_absence, build_repeat, build_sequence, finished, not_position
@@ -46,6 +46,7 @@ from eventide.pattern.sequences import (
     Sequence,
     Strategy,
     absences,
+    positive_variables,
     walk,
 )
 from eventide.records import record

@@ -10,6 +10,7 @@ from sqlglot.errors import SqlglotError
 
 from eventide.errors import ParseError, Span
 from eventide.language.reading.short_forms import make_identifier, place_of
+from eventide.language.reading.strange_texts import read_as
 from eventide.language.reading.tokens import is_word, span_of
 from eventide.language.sql.sqlglot_reading import PlacedParser, PlacedSpark, explain_sql, moved
 from eventide.pattern.expressions import expression_from_tree
@@ -77,30 +78,12 @@ def read_row_expression(tokens: list[Token], source_text: str, names: RowNames, 
     'FINAL(LAST(A.price, 1)) > PREV(price)'
     """
     span = span_of(tokens[0], tokens[-1])
-    try:
+    example, split = "expression such as A.price < 10", "compute a part of it in a sub-query"
+    with read_as("an expression", "BAD_EXPRESSION", source_text, span, example=example, split=split):
         tree = _read(tokens, source_text, names, what)
         tree = _normal_form(tree, names)
         _refuse_what_has_no_meaning(tree, source_text, span)
         return expression_from_tree(tree, span)
-    except RecursionError:
-        raise ParseError(
-            "QUERY_TOO_DEEP",
-            "The expression is nested too deeply.",
-            text=source_text,
-            span=span,
-            hint="Remove brackets that are not needed, or compute a part of it in a sub-query.",
-        ) from None
-    except ParseError:
-        raise
-    except Exception as error:  # noqa: BLE001
-        # sqlglot promises nothing about what a strange text makes it raise; to the user it is one thing, a bad expression.
-        raise ParseError(
-            "BAD_EXPRESSION",
-            f"The text cannot be read as an expression ({type(error).__name__}).",
-            text=source_text,
-            span=span,
-            hint="Write a Spark SQL expression such as A.price < 10.",
-        ) from None
 
 
 def _read(tokens: list[Token], source_text: str, names: RowNames, what: str) -> exp.Expression:

@@ -6,6 +6,7 @@ Only PATTERN is needed; a variable that DEFINE does not name takes every row.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, NoReturn
 
@@ -19,7 +20,7 @@ from eventide.language.sql.expressions import RowNames, read_row_expression
 from eventide.language.sql.pattern import read_row_pattern
 from eventide.language.sql.tokens import is_name, is_variable, split_at_commas, tokenize_rows, variable_name
 from eventide.language.sql.within import read_within
-from eventide.pattern.row_patterns import Definition, Measure, RowPattern, RowQuery, Skip, SkipTo, Subset, primary_variables
+from eventide.pattern.row_patterns import Definition, Measure, RowPattern, RowQuery, Skip, SkipTo, Subset
 from eventide.pattern.sequences import Name
 
 if TYPE_CHECKING:
@@ -71,16 +72,16 @@ class _Reader:
         self.names = RowNames(())
 
     def query(self) -> RowQuery:
-        pattern = self._pattern(self.clauses["PATTERN"])
-        self.names = RowNames(tuple(primary_variables(pattern)))
+        bare = RowQuery(self._pattern(self.clauses["PATTERN"]))
+        self.names = RowNames(bare.variables)
         subsets = self._subsets(self.clauses.get("SUBSET"))
         self.names = RowNames(self.names.primary, tuple(subset.name for subset in subsets))
         within = self.clauses.get("WITHIN")
         if "INITIAL" in self.clauses and self.clauses["INITIAL"].body:
             extra = self.clauses["INITIAL"].body[0]
             self._fail("UNEXPECTED_TOKEN", f"{extra.value} cannot stand here.", span_of(extra), "Write PATTERN after INITIAL.")
-        return RowQuery(
-            pattern=pattern,
+        return replace(
+            bare,
             partition_by=read_partition_by(self.clauses.get("PARTITION_BY"), self.source, self.input_names),
             order_by=read_order_by(self.clauses.get("ORDER_BY"), self.source, self.input_names),
             measures=self._measures(self.clauses.get("MEASURES")),

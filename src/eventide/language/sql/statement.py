@@ -12,6 +12,7 @@ from sqlglot import ErrorLevel, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from eventide.errors import ParseError, Span
+from eventide.language.reading.strange_texts import read_as
 from eventide.language.sql.match_recognize import parse_match_recognize
 from eventide.language.sql.sqlglot_reading import PlacedParser, PlacedSpark, explain_sql
 from eventide.language.sql.statement_errors import misspelt_match_recognize, refuse_other_statements
@@ -62,30 +63,12 @@ def parse_statement(text: str) -> Statement:
     clause_texts = find_clause_texts(pieces)
     refuse_other_statements(pieces, text)
     whole = Span(pieces[0].start, pieces[-1].end)
-    try:
+    example, split = "query such as SELECT * FROM t MATCH_RECOGNIZE (...) AS m", "use WITH for sub-queries"
+    with read_as("a query", "BAD_QUERY", text, whole, example=example, split=split):
         tree, inputs = _read(text, pieces, clause_texts, whole)
         for part in (tree, *inputs.values()):
             part.sql(dialect="spark")  # sqlglot reads some texts that it cannot print, and the engines get printed text
         return Statement(text, tree, tuple(_clauses(text, clause_texts, inputs)))
-    except RecursionError:
-        raise ParseError(
-            "QUERY_TOO_DEEP",
-            "The query is nested too deeply.",
-            text=text,
-            span=whole,
-            hint="Remove brackets that are not needed, or use WITH for sub-queries.",
-        ) from None
-    except ParseError:
-        raise
-    except Exception as error:  # noqa: BLE001
-        # sqlglot promises nothing about what a strange text makes it raise; to the user it is one thing, a bad query.
-        raise ParseError(
-            "BAD_QUERY",
-            f"The text cannot be read as a query ({type(error).__name__}).",
-            text=text,
-            span=whole,
-            hint="Write a Spark SQL query such as SELECT * FROM t MATCH_RECOGNIZE (...) AS m.",
-        ) from None
 
 
 class _StatementParser(PlacedParser):

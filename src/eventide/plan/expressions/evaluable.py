@@ -26,15 +26,19 @@ def check_evaluable(
     trees: Iterable[exp.Expression], schema: StreamSchema, kinds_of: KindsOf, text: str | None
 ) -> None:
     """Raise a BindError with its place where the engine cannot evaluate one of a query's expressions."""
-    unsure = [tree for tree in trees if not is_plain(tree)]
-    probes = [probe(tree, schema) for tree in unsure]
+    check_probes([(probe(tree, schema), tree) for tree in trees if not is_plain(tree)], kinds_of, text)
+
+
+def check_probes(probes: Sequence[tuple[exp.Expression, exp.Expression]], kinds_of: KindsOf, text: str | None) -> None:
+    """Ask the engine about expressions, all at once; each comes with the place at which an error is raised."""
+    if not probes:
+        return
     try:
-        if probes:
-            kinds_of(probes)
+        kinds_at(kinds_of, [probe for probe, _ in probes], text, probes[0][1])
     except BindError:
         # Which of them it was, one by one.
-        for tree, single in zip(unsure, probes, strict=True):
-            kinds_at(kinds_of, [single], text, tree)
+        for probe, place in probes:
+            kinds_at(kinds_of, [probe], text, place)
         raise
 
 

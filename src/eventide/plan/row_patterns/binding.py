@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.errors import BindError, did_you_mean
-from eventide.pattern.row_patterns import Exclusion, RowsPerMatch, primary_variables, walk_rows
+from eventide.pattern.row_patterns import Exclusion, RowsPerMatch, walk_rows
 from eventide.plan.expressions.schema import Kind, StreamSchema
 from eventide.plan.row_patterns.automaton import RowAutomaton, build
 from eventide.plan.row_patterns.conditions import DefinitionBinder, Definitions
@@ -27,7 +27,6 @@ class BoundRowPattern:
 
     query: RowQuery
     columns: Mapping[str, Kind]
-    variables: tuple[str, ...]
     keys: tuple[str, ...]
     order: tuple[str, ...]
     automaton: RowAutomaton
@@ -37,10 +36,9 @@ class BoundRowPattern:
 
 def bind_row_pattern(query: RowQuery, columns: Mapping[str, Kind], kinds_of: KindsOf) -> BoundRowPattern:
     """Bind a clause; `kinds_of` asks the relational engine what kinds expressions have."""
-    variables = tuple(primary_variables(query.pattern))
     subsets = {subset.name: frozenset(name.text for name in subset.members) for subset in query.subsets}
     # A clause orders by any columns: none of them is the time as such.
-    names = Names(StreamSchema(columns, time=""), variables, subsets, query.text or None)
+    names = Names(StreamSchema(columns, time=""), query.variables, subsets, query.text or None)
     keys = tuple(_column(name, names, "PARTITION BY") for name in query.partition_by)
     order = tuple(_column(key.column, names, "ORDER BY") for key in query.order_by)
     _refuse_within(query, names, order)
@@ -52,7 +50,6 @@ def bind_row_pattern(query: RowQuery, columns: Mapping[str, Kind], kinds_of: Kin
     return BoundRowPattern(
         query=query,
         columns=dict(columns),
-        variables=variables,
         keys=keys,
         order=order,
         automaton=automaton,

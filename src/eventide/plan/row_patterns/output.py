@@ -9,7 +9,7 @@ from sqlglot import exp
 from eventide.errors import BindError
 from eventide.pattern.row_patterns import RowsPerMatch, Variable, walk_rows
 from eventide.plan.expressions.columns import check_kinds
-from eventide.plan.expressions.evaluable import kinds_at
+from eventide.plan.expressions.evaluable import check_probes
 from eventide.plan.row_patterns.conditions import probe_of, refuse_totals
 from eventide.plan.row_patterns.readings import Cell, Reader, Total, mark_number
 from eventide.records import record
@@ -59,11 +59,14 @@ class _Binder:
         self.trees: list[exp.Expression] = []
         self.rows: dict[str, int] = {}
         self.readings: dict[str, tuple[Reading, ...]] = {}
+        self.probes: list[tuple[exp.Expression, exp.Expression]] = []
+        """What the engine is asked about, with the measure that it comes from."""
 
     def bind(self) -> RowOutput:
         one = self.query.rows_per_match is RowsPerMatch.ONE
         reader = Reader(self.names, last_row=one)
         measures = [(measure.name, self._measure(measure, reader)) for measure in self.query.measures]
+        check_probes(self.probes, self.kinds_of, self.names.text)
         partition = [self._input(name.text) for name in self.query.partition_by]
         front = list(dict.fromkeys(partition))
         if not one:
@@ -91,7 +94,7 @@ class _Binder:
         refuse_totals(taken, self.names, self.kinds_of)
         probe = probe_of(taken)
         check_kinds(probe, self.names.schema, self.names.text)
-        kinds_at(self.kinds_of, [probe], self.names.text, measure.expression.tree)
+        self.probes.append((probe, measure.expression.tree))
         holder = exp.Paren(this=taken.rest.copy())
         for node in list(holder.walk(bfs=False)):
             number = mark_number(node)

@@ -9,7 +9,6 @@ import numpy as np
 from eventide.match.row_pattern.kernel import SKIP_PAST_LAST, SKIP_TO_FIRST, SKIP_TO_LAST, SKIP_TO_NEXT
 from eventide.match.row_pattern.tables import make_tables
 from eventide.pattern.row_patterns import SkipTo
-from eventide.plan.row_patterns.binding import bind_row_pattern
 from eventide.plan.row_patterns.needs import RowNeeds, needs_of
 from eventide.plan.row_patterns.watched_values import row_programs
 from eventide.records import record
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from eventide.match.row_pattern.tables import RowTables
     from eventide.pattern.row_patterns import RowQuery
     from eventide.plan.expressions.operators import ValueColumn
-    from eventide.plan.expressions.schema import Kind, KindsOf
+    from eventide.plan.expressions.schema import Kind
     from eventide.plan.row_patterns.automaton import RowAutomaton
     from eventide.plan.row_patterns.binding import BoundRowPattern
     from eventide.plan.row_patterns.conditions import BoundDefinition, RowCondition
@@ -44,7 +43,6 @@ class RowPlan:
     query: RowQuery
     columns: Mapping[str, Kind]
     """The columns of the input."""
-    variables: tuple[str, ...]
     keys: tuple[str, ...]
     """Columns of PARTITION BY, as the input spells them."""
     order: tuple[str, ...]
@@ -73,17 +71,11 @@ class RowPlan:
     warnings: tuple[str, ...]
 
 
-def make_row_plan(query: RowQuery, columns: Mapping[str, Kind], kinds_of: KindsOf) -> RowPlan:
-    """Plan a clause for an input with these columns."""
-    bound = bind_row_pattern(query, columns, kinds_of)
-    return choose_row_plan(bound)
-
-
 def choose_row_plan(bound: BoundRowPattern, matcher: str | None = None) -> RowPlan:
     """Lay a bound clause out for the matcher of row patterns, the only one that can run it."""
     assert matcher is None, "SQL has no way to force a matcher"
     query, automaton, definitions = bound.query, bound.automaton, bound.definitions
-    numbers = {name: number for number, name in enumerate(bound.variables)}
+    numbers = {name: number for number, name in enumerate(query.variables)}
     places = [position.variable for position in automaton.positions]
     tables = make_tables(
         automaton.states,
@@ -92,12 +84,11 @@ def choose_row_plan(bound: BoundRowPattern, matcher: str | None = None) -> RowPl
         [numbers[name] for name in places],
         [position.excluded for position in automaton.positions],
     )
-    programs = row_programs(definitions, automaton, bound.variables)
+    programs = row_programs(definitions, automaton, query.variables)
     needs = needs_of(automaton, definitions.predicates, tables, programs, bound.output)
     return RowPlan(
         query=query,
         columns=bound.columns,
-        variables=bound.variables,
         keys=bound.keys,
         order=bound.order,
         automaton=automaton,
@@ -110,18 +101,18 @@ def choose_row_plan(bound: BoundRowPattern, matcher: str | None = None) -> RowPl
         programs=programs,
         window=query.within,
         skip=_SKIPS[query.skip.to],
-        skip_to=_skip_to(query, bound.variables),
+        skip_to=_skip_to(query),
         needs=needs,
         hold=None if needs.ahead or needs.measured_behind else query.within,
         warnings=_warnings(query),
     )
 
 
-def _skip_to(query: RowQuery, variables: tuple[str, ...]) -> npt.NDArray[np.uint8]:
+def _skip_to(query: RowQuery) -> npt.NDArray[np.uint8]:
     target = query.skip.variable
     members = {subset.name: {name.text for name in subset.members} for subset in query.subsets}
     wanted = set() if target is None else members.get(target.text, {target.text})
-    return np.array([int(name in wanted) for name in variables] or [0], np.uint8)
+    return np.array([int(name in wanted) for name in query.variables] or [0], np.uint8)
 
 
 def _warnings(query: RowQuery) -> tuple[str, ...]:

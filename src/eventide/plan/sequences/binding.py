@@ -20,9 +20,9 @@ from eventide.pattern import (
     Pattern,
     Repeat,
     Sequence,
-    walk,
 )
 from eventide.pattern.expressions import conjunct_trees
+from eventide.pattern.sequences import positive_variables
 from eventide.plan.expressions.references import ALL_EVENTS, Reference, references, span_of
 from eventide.plan.sequences.structure import (
     Alternatives,
@@ -91,7 +91,7 @@ class _PatternBinder:
 
     def bind(self, query: Query) -> BoundPattern:
         pattern, outer = query.pattern, []
-        self._elsewhere = _names_in(pattern)
+        self._elsewhere = positive_variables(pattern)
         while isinstance(pattern, Filtered):
             outer.append(pattern)
             pattern = pattern.pattern
@@ -325,16 +325,6 @@ class _PatternBinder:
             span=span,
             hint=did_you_mean(reference.variable, visible),
         )
-
-
-def _names_in(pattern: Pattern) -> set[str]:
-    found = set()
-    for part in walk(pattern):
-        if isinstance(part, Named):
-            found.add(part.variable)
-        elif isinstance(part, Event) and part.type is not None:
-            found.add(part.type)
-    return found
 
 
 def own_names(absence: BoundAbsence, bound: Iterable[str]) -> set[str]:

@@ -10,22 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eventide.runtime.relational.adapter import Adapter, Relation
+    from eventide.runtime.relational.duckdb import DuckAdapter
+    from eventide.runtime.relational.spark import SparkAdapter
 
 READABLE = "Give a Spark DataFrame, a pyarrow.Table, or anything with __arrow_c_stream__ (pandas, polars, DuckDB)."
 
 
 def engine_of(data: Any) -> tuple[Adapter, Relation]:
     """Return the engine for data that a user gave, and the data as a relation of that engine."""
-    if _is_sparks(data):
-        from eventide.runtime.relational.spark import SparkAdapter, frame_of  # noqa: PLC0415 - Spark is optional and slow to import
-
-        frame = frame_of(data)
-        return SparkAdapter(frame.sparkSession), frame
-    if not hasattr(data, "__arrow_c_stream__"):
+    sparks = _is_sparks(data)
+    if not hasattr(data, "mapInArrow" if sparks else "__arrow_c_stream__"):
         raise BindError("UNKNOWN_DATA", f"A {type(data).__name__} cannot be read as events.", hint=READABLE)
-    from eventide.runtime.relational.duckdb import DuckAdapter  # noqa: PLC0415 - DuckDB is not needed on Spark
-
-    engine = DuckAdapter()
+    if sparks:
+        return _spark(data.sparkSession), data
+    engine = _duckdb()
     return engine, engine.read(data)
 
 
@@ -38,14 +36,22 @@ def engine_for(session: Any, tables: Mapping[str, Any]) -> tuple[Adapter, dict[s
                 "UNKNOWN_DATA", f"The table {name} is a {type(data).__name__}, which cannot be read.", hint=READABLE
             )
     if session is None and not frames:
-        from eventide.runtime.relational.duckdb import DuckAdapter  # noqa: PLC0415 - DuckDB is not needed on Spark
-
-        engine = DuckAdapter()
+        engine = _duckdb()
         return engine, {name: engine.read(data) for name, data in tables.items()}
+    spark = _spark(session if session is not None else frames[0].sparkSession)
+    return spark, {name: data if _is_sparks(data) else spark.taken(data) for name, data in tables.items()}
+
+
+def _duckdb() -> DuckAdapter:
+    from eventide.runtime.relational.duckdb import DuckAdapter  # noqa: PLC0415 - DuckDB is not needed on Spark
+
+    return DuckAdapter()
+
+
+def _spark(session: Any) -> SparkAdapter:
     from eventide.runtime.relational.spark import SparkAdapter  # noqa: PLC0415 - Spark is optional and slow to import
 
-    spark = SparkAdapter(session if session is not None else frames[0].sparkSession)
-    return spark, {name: data if _is_sparks(data) else spark.taken(data) for name, data in tables.items()}
+    return SparkAdapter(session)
 
 
 def _is_sparks(data: Any) -> bool:

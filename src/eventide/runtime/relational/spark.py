@@ -179,11 +179,3 @@ def _sort_column(key: SortKey) -> Column:
     if key.descending:
         return column.desc_nulls_first() if key.nulls_first else column.desc_nulls_last()
     return column.asc_nulls_first() if key.nulls_first else column.asc_nulls_last()
-
-
-def frame_of(data: Any) -> DataFrame:
-    """Return data of PySpark as a DataFrame."""
-    if not hasattr(data, "mapInArrow"):
-        raise BindError("UNKNOWN_DATA", f"A {type(data).__name__} cannot be read as events.", hint="Give a Spark DataFrame.")
-    frame: DataFrame = data
-    return frame

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eventide.errors import warn
 from eventide.runtime.runs.asked import Asked
-from eventide.runtime.streams.hosts import host_of
+from eventide.runtime.runs.hosts import host_of
 from eventide.runtime.tables import row_patterns as tables
 
 if TYPE_CHECKING:

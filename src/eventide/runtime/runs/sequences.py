@@ -8,8 +8,8 @@ from eventide.errors import BindError, warn
 from eventide.plan.matchers.protocol import DISORDER
 from eventide.plan.totals.methods import Growth
 from eventide.runtime.runs.asked import Asked
+from eventide.runtime.runs.hosts import host_of
 from eventide.runtime.spread.distribution import check_way, refuse_unsound
-from eventide.runtime.streams.hosts import host_of
 from eventide.runtime.streams.planning.lateness import bind_lateness
 from eventide.runtime.tables import sequences as tables
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from eventide.errors import errors
 from eventide.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 
@@ -47,6 +48,4 @@ def balance(matches: DataFrame) -> Balance:
 
 
 def _count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa  # noqa: PLC0415 - runs on Spark's workers
-
     yield pa.RecordBatch.from_pydict({"matches": [sum(batch.num_rows for batch in batches)]})

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from eventide.errors import BindError, Span, did_you_mean
-from eventide.pattern.row_patterns import primary_variables
 from eventide.plan.expressions.references import span_of
 from eventide.runtime.inputs import RowInput
 from eventide.runtime.options import RunOptions
@@ -118,7 +117,7 @@ class _StatementProgram:
         ]
 
     def _variables(self) -> set[str]:
-        return {name for clause in self._statement.clauses for name in primary_variables(clause.query.pattern)}
+        return {name for clause in self._statement.clauses for name in clause.query.variables}
 
     def _variable_outside(self, error: BindError, name: str | None = None) -> BindError | None:
         told = MISSING_TABLE.search(error.message)

@@ -93,7 +93,7 @@ def _horizon(table: pa.Table, offset: npt.NDArray[np.int64], within: int) -> npt
 
 def _with_codes(plan: RowPlan, texts: dict[int, pa.Array], values: npt.NDArray[np.int64]) -> RowPrograms:
     """Number the strings of these rows in their order, in the columns and in the programs."""
-    names = {*plan.strings, *plan.variables}
+    names = {*plan.strings, *plan.query.variables}
     encoded_texts = {number: dictionary(column) for number, column in texts.items()}
     for column in encoded_texts.values():
         names.update(text for text in column.dictionary.to_pylist() if text is not None)
@@ -104,7 +104,7 @@ def _with_codes(plan: RowPlan, texts: dict[int, pa.Array], values: npt.NDArray[n
     constants = plan.programs.constants.copy()
     for text, place in plan.strings.items():
         constants[place] = codes[text]
-    labels = np.array([codes[name] for name in plan.variables] or [0], np.int64)
+    labels = np.array([codes[name] for name in plan.query.variables] or [0], np.int64)
     return plan.programs._replace(constants=constants, label_code=labels)
 
 

@@ -41,12 +41,13 @@ class Stage(Generic[Batch]):
     def run(self, tables: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
         """Turn all rows of a task into results."""
         for table in tables:
+            # When more rows arrive, not after each batch: behind the last one there is nothing to make room for.
+            self.forget()
             batch, payload = self._encoded(table)
             # A kernel may go over the rows for long; what it does not read need not be held meanwhile.
             del table
             yield from self._advanced(batch, payload)
             del batch, payload
-            self.forget()
         yield from self.end()
 
     def take(self, table: pa.Table) -> Iterator[pa.RecordBatch]:
