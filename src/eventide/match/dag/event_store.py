@@ -69,8 +69,12 @@ class EventStore:
         columns: list[npt.NDArray[Any]] = [_moved(column, rows, room) for column in self.events]
         self.events = DagEvents(*columns)
         store = self.store
-        others = (_moved(column, rows, room) for column in (store.values, store.valid, store.previous))
-        self.store = _store(self.events, *others)
+        self.store = _store(
+            self.events,
+            _moved(store.values, rows, room),
+            _moved(store.valid, rows, room),
+            _moved(store.previous, rows, room),
+        )
         self.count = len(rows)
 
     def dump(self) -> dict[str, npt.NDArray[Any]]:

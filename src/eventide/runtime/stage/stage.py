@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import pyarrow as pa
-
+from eventide.runtime.held_rows import HeldRows
 from eventide.runtime.relational.arrays import arrow_array
 from eventide.runtime.relational.functions import take
-from eventide.runtime.held_rows import HeldRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pyarrow as pa
 
     from eventide.runtime.stage.keys import KeyTracker
     from eventide.runtime.stage.parts import Advance, Collector, Encoder, Holder
