@@ -36,7 +36,7 @@ help:
 	@echo "make test-fast  run in two minutes what tells most, without Spark"
 	@echo "make test-ci    run what CI runs besides: more random cases, killed streams, Spark Connect"
 	@echo "make test-long  run the tests that take minutes"
-	@echo "make crash      kill running streams 50 times (KILLS=5: as often as the tests do) and compare what came out"
+	@echo "make crash      kill running streams, on Spark and without, 50 times (KILLS=5: as often as the tests do) and compare what came out"
 	@echo "make connect    run a part of the tests over Spark Connect"
 	@echo "make signatures find signatures of kernels that no test uses"
 	@echo "make lint       ruff, mypy --strict, import-linter"
@@ -75,7 +75,7 @@ test-long: $(STAMP) java
 
 # EVENTIDE_SEED=7 kills at other moments.
 crash: $(STAMP) java
-	EVENTIDE_KILLS=$(KILLS) $(BIN)/python -m pytest tests/crash -m crash
+	EVENTIDE_KILLS=$(KILLS) $(BIN)/python -m pytest tests/live/test_a_service_that_is_killed.py tests/crash -m crash
 
 connect: $(STAMP) java
 	EVENTIDE_CONNECT=yes $(BIN)/python -m pytest -m connect

@@ -33,6 +33,7 @@ WORKLOADS = {
 PEERS = {
     "flink": lambda scale: row_patterns.against_flink(int(2_000_000 * scale)),
     "flink-streams": lambda scale: streams.against_flink(int(2_000_000 * scale)),
+    "flink-live": lambda scale: live.against_flink(int(2_000_000 * scale)),
 }
 
 

@@ -7,15 +7,23 @@ of the processor, so that others on the machine do not count; the wall's 99th pe
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 import eventide as et
 from benchmarks.report import Figure
+from benchmarks.row_patterns import PEER_PYTHON, SHARED, read_locally, scratch_folder, spark_session, ticks, write_csv
+from benchmarks.streams import SIZES as MICRO_BATCHES
+from benchmarks.streams import compare, cut_in_files, for_streams, run_flink, within
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KEYS = 10_000
 SIZES = (10_000, 100)
@@ -92,3 +100,56 @@ def live(events: int) -> list[Figure]:
                 Figure(f"{label}: against preparing alone", float(np.median(found.processor) / np.median(found.floor)), "times"),
             ]
     return figures
+
+
+def against_flink(rows: int) -> list[Figure]:
+    """Measure Flink SQL in streaming mode, Spark streaming and pushes in this process over the same file of ticks, all warm.
+
+    Flink and Spark use all cores, pushes one. Every time includes reading the file.
+    """
+    if not PEER_PYTHON.exists():
+        sys.exit("Flink is not installed here.\nHint: make bench-flink")
+    figures = []
+    with scratch_folder() as folder:
+        table = ticks(rows, 1_000)
+        # Small pushes take longer for each event, and so take fewer of them.
+        sources = {size: folder / f"ticks-{size}.csv" for size in SIZES}
+        for size, source in sources.items():
+            write_csv(table.slice(0, rows if size == max(SIZES) else rows // 10), source)
+        flink = run_flink(sources[max(SIZES)], folder)
+        for workload in SHARED:
+            theirs = flink[workload.name]
+            sql = within(workload.sql(), flink=False)
+            rate, cost = theirs["rows"] / theirs["warm"], theirs["rows"] / theirs["processor"]
+            flinks = f"{workload.name}: Flink, {int(theirs['matches']):,} matches"
+            figures += [
+                Figure(f"{flinks}, by the wall", rate / 1e3, "k events/s"),
+                Figure(f"{flinks}, by the processor", cost / 1e3, "k events/s"),
+            ]
+            for size, source in sources.items():
+                used, wall, matches, pushed_rows = _ticks_pushed(sql, source, size)
+                ours = f"{workload.name}: pushes of {size:,}, {matches:,} matches of {pushed_rows:,} events"
+                figures += [
+                    Figure(f"{ours}, by the wall", pushed_rows / wall / 1e3, "k events/s"),
+                    Figure(f"{ours}, by the processor", pushed_rows / used / 1e3, "k events/s"),
+                    Figure(f"{ours}: faster than Flink by the wall", pushed_rows / wall / rate, "times", ">= 10"),
+                    Figure(f"{ours}: faster than Flink by the processor", pushed_rows / used / cost, "times"),
+                ]
+        with spark_session() as spark:
+            for_streams(spark)
+            size = MICRO_BATCHES[0]
+            figures += compare(spark, cut_in_files(table.slice(0, 10 * size), size, folder / "cut"), size, flink, folder)
+    return figures
+
+
+def _ticks_pushed(sql: str, source: Path, size: int) -> tuple[float, float, int, int]:
+    """Return seconds of the processor and the wall, matches and events of a second run; as Flink's, the first one warms up."""
+    for _ in range(2):
+        gc.collect()
+        began, clock = time.process_time(), time.perf_counter()
+        given = read_locally(source)
+        with et.statement(sql).open(given.schema, lateness="0 seconds") as live:
+            matches = sum(live.push(given.slice(begin, size)).num_rows for begin in range(0, given.num_rows, size))
+            matches += live.finish().num_rows
+        used, wall = time.process_time() - began, time.perf_counter() - clock
+    return used, wall, matches, given.num_rows

@@ -102,7 +102,7 @@ def streams(rows: int = BATCH) -> list[Figure]:
     """Measure micro-batches of 100,000 events for few, many and very many keys, and of 200 events for latency."""
     figures = []
     with spark_session() as spark, scratch_folder() as folder:
-        _for_streams(spark)
+        for_streams(spark)
         for keys in KEYS:
             source = folder / f"events-{keys}"
             write_events(source, keys, BATCHES, rows)
@@ -129,7 +129,7 @@ def streams(rows: int = BATCH) -> list[Figure]:
     return figures
 
 
-def _for_streams(spark: SparkSession) -> None:
+def for_streams(spark: SparkSession) -> None:
     # Every partition of the state commits in every micro-batch: one for each core is the fastest.
     spark.conf.set("spark.sql.shuffle.partitions", str(CORES))
     # Each query keeps so many reports; the default forgets the first ones.
@@ -159,45 +159,50 @@ def against_flink(rows: int = 2_000_000) -> list[Figure]:
         sys.exit("Flink is not installed here.\nHint: make bench-flink")
     figures = []
     with spark_session() as spark, scratch_folder() as folder:
-        _for_streams(spark)
+        for_streams(spark)
         table = ticks(2 * rows, 1_000)
         source = folder / "ticks.csv"
         write_csv(table.slice(0, rows), source)
         flink = run_flink(source, folder)
         for size in SIZES:
-            cut = folder / f"cut-{size}"
-            cut.mkdir()
-            for number, begin in enumerate(range(0, min(2 * rows, MICRO_BATCHES * size), size)):
-                path = cut / f"{number:05}.csv"
-                write_csv(table.slice(begin, size), path)
-                os.utime(path, (number, number))
-            figures.extend(_compare(spark, cut, size, flink, folder))
+            cut = cut_in_files(table.slice(0, MICRO_BATCHES * size), size, folder / f"cut-{size}")
+            figures.extend(compare(spark, cut, size, flink, folder))
     return figures
+
+
+def cut_in_files(table: pa.Table, size: int, folder: Path) -> Path:
+    """Write one file for each micro-batch."""
+    folder.mkdir()
+    for number, begin in enumerate(range(0, table.num_rows, size)):
+        path = folder / f"{number:05}.csv"
+        write_csv(table.slice(begin, size), path)
+        os.utime(path, (number, number))
+    return folder
 
 
 def run_flink(source: Path, folder: Path) -> dict[str, dict[str, float]]:
     """Run the shared queries in Flink's streaming mode."""
     job, results = folder / "job.json", folder / "results.json"
-    queries = {workload.name: _within(workload.sql(workload.flink_define), flink=True) for workload in SHARED}
+    queries = {workload.name: within(workload.sql(workload.flink_define), flink=True) for workload in SHARED}
     job.write_text(json.dumps({"csv": str(source), "parallelism": CORES, "queries": queries, "streaming": True}))
     subprocess.run([PEER_PYTHON, PEER_SCRIPT, job, results], check=True)
     return json.loads(results.read_text())
 
 
-def _within(sql: str, *, flink: bool) -> str:
+def within(sql: str, *, flink: bool) -> str:
     """Add WITHIN, which bounds the state; Flink leaves out the distance itself."""
-    # Times are whole seconds, so that a second more is the same window there.
-    window = "INTERVAL '601' SECOND(3)" if flink else "INTERVAL '600' SECOND"
+    # Times are whole milliseconds, so that one more is the same window there.
+    window = "INTERVAL '600.001' SECOND(3, 3)" if flink else "INTERVAL '600' SECOND"
     return sql.replace(") DEFINE", f") WITHIN {window} DEFINE")
 
 
-def _compare(spark: SparkSession, cut: Path, size: int, flink: dict[str, dict[str, float]], folder: Path) -> list[Figure]:
+def compare(spark: SparkSession, cut: Path, size: int, flink: dict[str, dict[str, float]], folder: Path) -> list[Figure]:
     schema = "ts TIMESTAMP_NTZ, seq BIGINT, company STRING, price DOUBLE, volume BIGINT"
     reader = spark.readStream.schema(schema).option("timestampNTZFormat", "yyyy-MM-dd HH:mm:ss.SSS")
     frame = reader.option("maxFilesPerTrigger", 1).csv(str(cut))
     figures = []
     for workload in SHARED:
-        sql = _within(workload.sql(), flink=False)
+        sql = within(workload.sql(), flink=False)
         name = f"{workload.name}, micro-batches of {size:,}"
         if size == SIZES[0]:
             run(et.sql(sql, ticks=frame), folder / f"cold-{workload.name[:3]}")
@@ -216,7 +221,7 @@ def _compare(spark: SparkSession, cut: Path, size: int, flink: dict[str, dict[st
 def soak(rows: int = 50_000_000, size: int = 250_000) -> list[Figure]:
     """Push many events through one stream; state, memory and time of the last micro-batches against those of the first."""
     with spark_session() as spark, scratch_folder() as folder:
-        _for_streams(spark)
+        for_streams(spark)
         source = folder / "events"
         write_events(source, 10_000, rows // size, size)
         frame = read_stream(spark, source)

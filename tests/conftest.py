@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from harness.seeds import draw_moving_seed
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -61,6 +63,11 @@ SPARK_SETTINGS = {
     "spark.python.worker.reuse": "true",
     "spark.driver.memory": "1g",
 }
+
+
+def pytest_report_header() -> str:
+    """Say which seed the tests have that go over other cases each time; the processes of a run share it."""
+    return f"moving seed: EVENTIDE_SEED={draw_moving_seed()}"
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects

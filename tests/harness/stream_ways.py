@@ -130,6 +130,28 @@ def standing(changes: pa.Table) -> pa.Table:
 OPENED = Way("opened", run_opened, refusals=REFUSALS)
 
 
+def run_opened_timeouts(case: SequenceCase, rng: Random) -> pa.Table:
+    """Return what times out in an open stream, which is now and then dumped and resumed."""
+    query = et.query(case.trial.query)
+    lateness = f"{case.lateness} seconds" if case.trial.timestamps else case.lateness
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EventideWarning)
+        live = query.open(lateness=lateness, timeouts=True, **case.events([]))
+        found = []
+        for piece in micro_batches(case):
+            live.push(**case.tables(piece))
+            found.append(live.timeouts)
+            if rng.random() < 0.3:
+                live = et.resume(live.dump(), query)
+    live.finish()
+    found.append(live.timeouts)
+    assert live.progress.timeouts == sum(table.num_rows for table in found), "time-outs are miscounted"
+    return pa.concat_tables(found)
+
+
+OPENED_TIMEOUTS = Way("opened", run_opened_timeouts, refusals=REFUSALS)
+
+
 # Row patterns --------------------------------------------------------------------------------------------------------
 
 MOST_ROW_PIECES = 40

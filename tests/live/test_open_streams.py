@@ -66,6 +66,20 @@ def test_batches_of_many_forms_are_taken(form: str) -> None:
     assert pairs(opened().push(FORMS[form](table))) == [(1, 2)]
 
 
+def test_frames_of_polars_are_taken() -> None:
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame(rows("a1/p b2/p"))
+    assert pairs(opened().push(frame)) == [(1, 2)]
+    live = et.query(PAIRS).open(frame, time="ts", type="kind")
+    assert pairs(live.push(frame.with_columns(pl.col("kind").cast(pl.Categorical)))) == [(1, 2)]
+
+
+def test_categories_may_be_views_of_texts() -> None:
+    table = pa.Table.from_pylist(rows("a1/p b2/p"))
+    kinds = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.uint32()), pa.array(["A", "B"]).cast(pa.string_view()))
+    assert pairs(opened().push(table.set_column(1, "kind", kinds))) == [(1, 2)]
+
+
 @pytest.mark.parametrize("schema", [COLUMNS, pa.schema([("ts", pa.int64()), ("kind", pa.string()), ("k", pa.string())]),
                                     pa.table({"ts": [1], "kind": ["A"], "k": ["x"]}), {"ts": "int64", "kind": "text", "k": pa.string()},
                                     pd.DataFrame({"ts": [1], "kind": ["A"], "k": ["x"]})], ids=["types", "schema", "table", "names", "frame"])

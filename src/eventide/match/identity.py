@@ -11,7 +11,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_SEEDS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
+_SEEDS = np.array([[0x9E3779B97F4A7C15], [0xC2B2AE3D27D4EB4F]], np.uint64)
+"""One for each half of an identity."""
 
 
 def text_code(texts: Iterable[str]) -> np.uint64:
@@ -20,19 +21,17 @@ def text_code(texts: Iterable[str]) -> np.uint64:
 
 
 def mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Scatter the bits of numbers over all of their 64 bits."""
-    with np.errstate(over="ignore"):
-        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return values ^ (values >> np.uint64(31))
+    """Scatter the bits of numbers over all of their 64 bits; arrays wrap around without a warning."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
 
 
 def combined(columns: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     """Return one number for the numbers of each row, whose order counts."""
     total = np.zeros(len(columns[0]), np.uint64)
-    with np.errstate(over="ignore"):
-        for column in columns:
-            total = mixed(total * np.uint64(31) + column.view(np.uint64) + _SEEDS[0])
+    for column in columns:
+        total = mixed(total * np.uint64(31) + column.view(np.uint64) + _SEEDS[0])
     return total.view(np.int64)
 
 
@@ -46,19 +45,15 @@ def identities(
 
     Members with the code 0 do not count. They may come in any order.
     """
-    numbers = []
-    fixed = list(fixed)
-    count = len(offset) - 1
-    with np.errstate(over="ignore"):
-        for seed in _SEEDS:
-            terms = mixed(mixed(members.view(np.uint64) + seed) ^ codes)
-            terms[codes == 0] = 0
-            sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
-            total = sums[offset[1:]] - sums[offset[:-1]] + np.full(count, seed, np.uint64)
-            for column in fixed:
-                total = mixed(total + mixed(column.astype(np.int64).view(np.uint64) ^ seed))
-            numbers.append(total.view(np.int64))
-    return numbers[0], numbers[1]
+    terms = mixed(mixed(members.view(np.uint64) + _SEEDS) ^ codes)
+    terms[:, codes == 0] = 0
+    sums = np.zeros((len(_SEEDS), len(members) + 1), np.uint64)
+    np.cumsum(terms, axis=1, out=sums[:, 1:])
+    total = sums[:, offset[1:]] - sums[:, offset[:-1]] + _SEEDS
+    for column in fixed:
+        total = mixed(total + mixed(column.astype(np.int64).view(np.uint64) ^ _SEEDS))
+    high, low = total.view(np.int64)
+    return high, low
 
 
 def hashed_bytes(offsets: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
@@ -70,12 +65,11 @@ def hashed_bytes(offsets: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]) ->
     """
     lengths = np.diff(offsets)
     place = np.arange(len(data)) - np.repeat(offsets[:-1] - offsets[0], lengths)
-    with np.errstate(over="ignore"):
-        # A byte counts by its place, so that the sum tells texts of the same bytes apart.
-        terms = mixed((place.astype(np.uint64) << np.uint64(8)) + data.astype(np.uint64) + _SEEDS[0])
-        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
-        ends = np.cumsum(lengths)
-        return mixed(sums[ends] - sums[ends - lengths] + mixed(lengths.astype(np.uint64) + _SEEDS[1]))
+    # A byte counts by its place, so that the sum tells texts of the same bytes apart.
+    terms = mixed((place.astype(np.uint64) << np.uint64(8)) + data.astype(np.uint64) + _SEEDS[0])
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+    ends = np.cumsum(lengths)
+    return mixed(sums[ends] - sums[ends - lengths] + mixed(lengths.astype(np.uint64) + _SEEDS[1]))
 
 
 def hex_digits(high: npt.NDArray[np.int64], low: npt.NDArray[np.int64]) -> bytes:

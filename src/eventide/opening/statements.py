@@ -48,7 +48,14 @@ def open_statement(statement: Statement, schema: Any, tables: Mapping[str, Any],
     [(flow, time)] = opened
     settings = options.written(*SETTINGS)
     recipe = Recipe(STATEMENT, {ONLY: [statement.text, "sql"]}, {ONLY: statement.text}, {name: {}}, settings, given)
-    return Live(recipe, time, {MATCHES: RunningFlow(flow, shown)}, flow.work.job.lateness)
+    running = RunningFlow(flow, None if _is_clause(statement) else shown)
+    return Live(recipe, time, {MATCHES: running}, flow.work.job.lateness)
+
+
+def _is_clause(statement: Statement) -> bool:
+    """Return whether a statement asks for the rows of its clause as they are: then no query need go over them again."""
+    [clause] = statement.clauses
+    return statement.tree.sql() == f"SELECT * FROM {clause.name}"
 
 
 def _given(statement: Statement, schema: Any, tables: Mapping[str, Any]) -> dict[str, pa.Schema]:

@@ -153,7 +153,7 @@ class DagArena(Enumerator):
 
     def kept_values(self, column: int) -> npt.NDArray[np.int64]:
         """Return a value column of the events that are held."""
-        values: npt.NDArray[np.int64] = self._rows.store.values[column]
+        values: npt.NDArray[np.int64] = self._rows.store.values[column, : self._rows.count]
         return values
 
     def partial_matches(self) -> int:
@@ -164,7 +164,8 @@ class DagArena(Enumerator):
         """Forget all slots but these (ascending), which are numbered anew; the others must not be live."""
         renumbered = np.full(len(self._active()), -1, np.int32)
         renumbered[kept] = np.arange(len(kept), dtype=np.int32)
-        self._rows.events.slot[:] = renumbered[self._rows.events.slot]
+        slot = self._rows.events.slot[: self._rows.count]
+        slot[:] = renumbered[slot]
         count = int(self._counters[ACCEPTED])
         self._accepts.key[:count] = renumbered[self._accepts.key[:count]]
         taken = np.zeros(max(1, len(kept)), np.int64)
@@ -208,7 +209,7 @@ class DagArena(Enumerator):
             tails[tails >= 0] = renumbered[tails[tails >= 0]]
             _, last = self._slot_state()
             _forget_links(last, needed, renumbered)
-            _forget_links(self._rows.store.previous, needed, renumbered)
+            _forget_links(self._rows.store.previous[:, : self._rows.count], needed, renumbered)
         self._rows.keep(kept)
         if self._counters[KEY] > 0:
             # Sorted input: only the last key goes on, as key number 0 of the next batch.

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from eventide.match.protocol import MatcherSettings
 
 CHUNK_MATCHES = 1 << 16
+FEW_MATCHES = 1 << 10
 FIRST_GROUP, LARGEST_GROUP = 256, 1 << 14
 """How many accepts a selector looks at together; no more than the first number where matches are capped."""
 
@@ -55,6 +56,7 @@ class Enumerator(ABC):
     _account: Account
     _walk: Walk
     _absence_count: int
+    _spare: MatchBatch | None = None
 
     judges_on_arrival = False
     """Whether conditions are judged as events arrive, so that enumeration only judges whole matches."""
@@ -118,7 +120,7 @@ class Enumerator(ABC):
         step = self._enumerator()
         begin_of_group, group = 0, FIRST_GROUP
         largest = LARGEST_GROUP if self._settings.budget.matches is None else FIRST_GROUP
-        found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+        found = self._room()
         while accept < count or size > 0:
             last = self._group_end(begin_of_group, group, count) if selecting else count
             found.offset[0] = 0
@@ -144,9 +146,18 @@ class Enumerator(ABC):
             begin_of_group = last
             group = next_size(group, written, CHUNK_MATCHES, largest)
             if written:
-                yield self._counted(self._selected(found, written)) if selecting else trimmed_found(found, written)
-                found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
-        self._walk = walk
+                chosen = self._counted(self._selected(found, written)) if selecting else trimmed_found(found, written)
+                few = written <= FEW_MATCHES and len(found.start) == CHUNK_MATCHES
+                if few:
+                    chosen = copied_found(chosen)
+                yield chosen
+                found = found if few else new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+        self._walk, self._spare = walk, found
+
+    def _room(self) -> MatchBatch:
+        """Return room for a chunk of matches; that of a handful is used again, since making it takes longer than they do."""
+        room, self._spare = self._spare, None
+        return room if room is not None and len(room.start) == CHUNK_MATCHES else new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
 
     def _enumerate_preferred(self, count: int) -> Iterator[MatchBatch]:
         """Yield what NEXT or LAST keeps; without conditions between events the winners are found without their rivals."""
@@ -301,6 +312,11 @@ def without_duplicates(
     return kept_found(found, written, keep)
 
 
+def copied_found(found: MatchBatch) -> MatchBatch:
+    """Return the matches in memory of their own."""
+    return MatchBatch(found.start.copy(), found.end.copy(), found.offset.copy(), found.row.copy(), found.label.copy())
+
+
 def kept_found(found: MatchBatch, written: int, keep: npt.NDArray[np.uint8]) -> MatchBatch:
     """Return the matches to keep."""
     kept = np.flatnonzero(keep)
@@ -309,7 +325,8 @@ def kept_found(found: MatchBatch, written: int, keep: npt.NDArray[np.uint8]) -> 
 
 def chosen_found(found: MatchBatch, chosen: npt.NDArray[np.int64]) -> MatchBatch:
     """Return some of the matches, in the order in which they are chosen."""
-    lengths = (found.offset[1:] - found.offset[:-1])[chosen]
+    begins = found.offset[chosen]
+    lengths = found.offset[chosen + 1] - begins
     offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    positions = np.repeat(found.offset[:-1][chosen] - offset[:-1], lengths) + np.arange(offset[-1])
+    positions = np.repeat(begins - offset[:-1], lengths) + np.arange(offset[-1])
     return MatchBatch(found.start[chosen], found.end[chosen], offset, found.row[positions], found.label[positions])

@@ -18,7 +18,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class EventStore:
-    """The columns of the events in the two forms that kernels read."""
+    """The columns of the events in the two forms that kernels read. There is room behind the first `count` rows of each."""
 
     def __init__(self, columns: int, forbidden_bits: tuple[int, ...]) -> None:
         self._forbidden_bits = forbidden_bits
@@ -42,40 +42,45 @@ class EventStore:
 
     def append(self, batch: EventBatch, symbols: SymbolTable) -> None:
         """Put a batch behind the kept rows. Everything is copied: the caller may reuse its arrays."""
-        size, old = len(batch), self.events
-        absences, columns = len(self._forbidden_bits), self.store.values.shape[0]
-        forbids = np.empty((absences, size), np.uint8)
+        begin, end = self.count, self.count + len(batch)
+        if end > len(self.events.slot):
+            # Half of what is there besides: so small batches do not copy all of it each time.
+            self._move(np.arange(begin), end + begin // 2)
+        events, store = self.events, self.store
+        events.slot[begin:end] = 0 if batch.key is None else batch.key
+        events.restart[begin:end] = 0 if batch.restart is None else batch.restart
+        events.symbol[begin:end] = symbols.symbols(batch.mask)
+        events.clock[begin:end] = batch.clock
+        events.low[begin:end] = batch.window_start
+        events.home[begin:end] = 1 if batch.reports is None else batch.reports
         for absence, bit in enumerate(self._forbidden_bits):
-            forbids[absence] = (batch.mask >> bit) & 1
-        self.events = DagEvents(
-            _join(old.slot, np.zeros(size) if batch.key is None else batch.key),
-            _join(old.restart, np.zeros(size) if batch.restart is None else batch.restart),
-            _join(old.symbol, symbols.symbols(batch.mask)),
-            _join(old.clock, batch.clock),
-            _join(old.low, batch.window_start),
-            _join(old.home, np.ones(size) if batch.reports is None else batch.reports),
-            _join(old.forbids, forbids),
-        )
-        self.store = _store(
-            self.events,
-            _join(self.store.values, np.zeros((columns, size)) if batch.values is None else batch.values),
-            _join(self.store.valid, np.zeros((columns, size)) if batch.valid is None else batch.valid),
-            _join(self.store.previous, np.full((absences, size), -1)),
-        )
-        self.count += size
+            events.forbids[absence, begin:end] = (batch.mask >> bit) & 1
+        store.values[:, begin:end] = 0 if batch.values is None else batch.values
+        store.valid[:, begin:end] = 0 if batch.valid is None else batch.valid
+        store.previous[:, begin:end] = -1
+        self.count = end
 
     def keep(self, kept: npt.NDArray[np.int64]) -> None:
         """Forget all rows but these, which are numbered anew in their order."""
-        columns: list[npt.NDArray[Any]] = [np.ascontiguousarray(column[..., kept]) for column in self.events]
+        self._move(kept, len(kept))
+
+    def _move(self, rows: npt.NDArray[np.int64], room: int) -> None:
+        """Put rows into columns of their own with that much room."""
+        columns: list[npt.NDArray[Any]] = [_moved(column, rows, room) for column in self.events]
         self.events = DagEvents(*columns)
         store = self.store
-        self.store = _store(self.events, store.values[:, kept], store.valid[:, kept], store.previous[:, kept])
-        self.count = len(kept)
+        self.store = _store(
+            self.events,
+            _moved(store.values, rows, room),
+            _moved(store.valid, rows, room),
+            _moved(store.previous, rows, room),
+        )
+        self.count = len(rows)
 
     def dump(self) -> dict[str, npt.NDArray[Any]]:
         """Return all columns by name."""
-        arrays = {f"event_{name}": column for name, column in self.events._asdict().items()}
-        return arrays | {name: getattr(self.store, name) for name in ("values", "valid", "previous")}
+        arrays = {f"event_{name}": column[..., : self.count] for name, column in self.events._asdict().items()}
+        return arrays | {name: getattr(self.store, name)[..., : self.count] for name in ("values", "valid", "previous")}
 
     def load(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Take the columns of a dump back."""
@@ -98,9 +103,7 @@ def _store(
     )
 
 
-def _join(kept: npt.NDArray[Scalar], fresh: npt.NDArray[Any]) -> npt.NDArray[Scalar]:
-    """Return kept and fresh columns in one array of the kept ones' type."""
-    joined = np.empty((*kept.shape[:-1], kept.shape[-1] + fresh.shape[-1]), kept.dtype)
-    joined[..., : kept.shape[-1]] = kept
-    joined[..., kept.shape[-1] :] = fresh
-    return joined
+def _moved(column: npt.NDArray[Scalar], rows: npt.NDArray[np.int64], room: int) -> npt.NDArray[Scalar]:
+    moved = np.empty((*column.shape[:-1], room), column.dtype)
+    np.take(column, rows, axis=-1, out=moved[..., : len(rows)], mode="clip")
+    return moved

@@ -27,8 +27,8 @@ def arrow_array(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None 
     >>> arrow_array(np.array([True, False])).to_pylist()
     [True, False]
     """
-    held = _bits(values) if values.dtype == np.bool_ else pa.py_buffer(np.ascontiguousarray(values))
-    valid = None if missing is None else _bits(~missing)
+    held = packed_bits(values) if values.dtype == np.bool_ else pa.py_buffer(np.ascontiguousarray(values))
+    valid = None if missing is None else packed_bits(~missing)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [valid, held])
 
 
@@ -51,7 +51,7 @@ def arrow_digits(texts: Sequence[str | None]) -> pa.Array:
     written = [text or "" for text in texts]
     ends = np.zeros(len(written) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, written), np.int64, len(written)), out=ends[1:])
-    valid = _bits(np.array([text is not None for text in texts], np.bool_))
+    valid = packed_bits(np.array([text is not None for text in texts], np.bool_))
     data = pa.py_buffer("".join(written).encode("ascii"))
     return cast(pa.Array.from_buffers(pa.large_string(), len(written), [valid, pa.py_buffer(ends), data]), pa.string())
 
@@ -105,5 +105,6 @@ def _view(array: pa.Array) -> npt.NDArray[Any]:
     return values
 
 
-def _bits(values: npt.NDArray[np.bool_]) -> pa.Buffer:
+def packed_bits(values: npt.NDArray[np.bool_]) -> pa.Buffer:
+    """Return booleans as the bits that Arrow has for them."""
     return pa.py_buffer(np.packbits(values, bitorder="little"))

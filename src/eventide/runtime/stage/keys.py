@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from eventide.runtime.relational.functions import cast, dictionary, is_null, not
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 @record
@@ -196,10 +198,11 @@ class HashedKeys(NumberedKeys):
         fresh = np.flatnonzero(~known)
         numbers[fresh] = len(self._hashes) + np.arange(len(fresh), dtype=np.int32)
         if len(fresh):
-            at = place[fresh]
-            self._hashes = np.insert(self._hashes, at, distinct[fresh])
-            self._checks = np.insert(self._checks, at, checks[first[fresh]])
-            self._numbers = np.insert(self._numbers, at, numbers[fresh])
+            stays = np.ones(len(self._hashes) + len(fresh), np.bool_)
+            stays[place[fresh] + np.arange(len(fresh))] = False
+            self._hashes = _merged(stays, self._hashes, distinct[fresh])
+            self._checks = _merged(stays, self._checks, checks[first[fresh]])
+            self._numbers = _merged(stays, self._numbers, numbers[fresh])
         expected = self._checks[np.searchsorted(self._hashes, distinct)]
         if (checks != expected[inverse.reshape(-1)]).any():
             raise DataError(
@@ -228,6 +231,13 @@ class HashedKeys(NumberedKeys):
         """Go on from a dump."""
         for name in ("hashes", "checks", "numbers", "counts", "last"):
             setattr(self, f"_{name}", arrays[name])
+
+
+def _merged(stays: npt.NDArray[np.bool_], old: npt.NDArray[Number], new: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """Return old values where they stay and new ones in the places between."""
+    merged = np.empty(len(stays), old.dtype)
+    merged[stays], merged[~stays] = old, new
+    return merged
 
 
 def _hashable(value: object) -> object:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import pyarrow as pa
-
+from eventide.runtime.held_rows import HeldRows
 from eventide.runtime.relational.arrays import arrow_array
 from eventide.runtime.relational.functions import take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pyarrow as pa
 
     from eventide.runtime.stage.keys import KeyTracker
     from eventide.runtime.stage.parts import Advance, Collector, Encoder, Holder
@@ -35,8 +36,16 @@ class Stage(Generic[Batch]):
         self._advance = advance
         self._collect = collect
         self._holder = holder
-        self.held: pa.Table | None = None
+        self._held = HeldRows()
+
+    @property
+    def held(self) -> pa.Table | None:
         """What was kept of the rows that results to come may name; None before the first row."""
+        return self._held.table
+
+    @held.setter
+    def held(self, table: pa.Table | None) -> None:
+        self._held.table = table
 
     def run(self, tables: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
         """Turn all rows of a task into results."""
@@ -75,11 +84,8 @@ class Stage(Generic[Batch]):
         spans = self._keys.spans(table)
         fresh = self._collect.kept(table, spans)
         batch = self._encode.encode(table, spans)
-        payload = pa.concat_tables([self.held, fresh]) if self.held is not None and self.held.num_rows else fresh
-        return batch, payload.combine_chunks()
+        return batch, fresh.combine_chunks() if self._holder is None else self._held.add(fresh)
 
     def _advanced(self, batch: Batch, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         for found in self._advance.advance(batch):
             yield from self._collect.take(found, payload)
-        if self._holder is not None:
-            self.held = payload

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from eventide.errors import DataError, LimitError
+from eventide.runtime.relational.arrays import arrow_array, numpy_values
+from eventide.runtime.relational.functions import kept, take
 from eventide.runtime.streams.bucket_query import ID, NEVER
 from eventide.runtime.streams.clocks import Clocks
 from eventide.runtime.streams.job import DROP_OLDEST, ERROR, RUNTIMES, SPARK
@@ -17,6 +18,8 @@ from eventide.runtime.streams.state_bytes import NotAState, pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    import pyarrow as pa
 
     from eventide.runtime.streams.bucket_query import BucketQuery
     from eventide.runtime.streams.clocks import Beat
@@ -125,7 +128,7 @@ class Bucket:
     def _advance(self, rows: pa.Table, emitted: BucketOutput, *, ended: bool = False) -> None:
         """Hand events in time and the watermark to the queries."""
         counters = emitted.counters
-        hashing = rows.column(GROUP).to_numpy() if len(self._job.hashings) > 1 else None
+        hashing = numpy_values(rows.column(GROUP)) if len(self._job.hashings) > 1 else None
         for query in self._own():
             running = self._queries[query.name]
             events = query.events_of(rows, None if hashing is None else hashing == query.hashing)
@@ -148,22 +151,23 @@ class Bucket:
 
     def _arrived(self, rows: pa.Table) -> pa.Table:
         """Put events in the order of their arrival and number them."""
-        arrival = rows.column(ARRIVAL).to_numpy()
+        arrival = numpy_values(rows.column(ARRIVAL))
         if (arrival[1:] < arrival[:-1]).any():
-            rows = rows.take(pa.array(np.argsort(arrival, kind="stable")))
+            rows = take(rows, arrow_array(np.argsort(arrival, kind="stable")))
         numbers = self._next_id + np.arange(rows.num_rows)
         self._next_id += rows.num_rows
-        return rows.drop_columns([ARRIVAL]).append_column(ID, pa.array(numbers))
+        place = rows.column_names.index(ARRIVAL)
+        return rows.set_column(place, ID, arrow_array(numbers))
 
     def _in_time(self, rows: pa.Table, emitted: BucketOutput) -> pa.Table:
-        late = rows.column(self._job.clock).to_numpy() < self._watermark
+        late = numpy_values(rows.column(self._job.clock)) < self._watermark
         if not late.any():
             return rows
-        counted = late & rows.column(COUNTED).to_numpy() if len(self._job.hashings) > 1 else late
+        counted = late & numpy_values(rows.column(COUNTED)) if len(self._job.hashings) > 1 else late
         emitted.counters.late = int(np.count_nonzero(counted)) if self._counts else 0
         if self._job.late:
-            emitted.tables.append(("late", rows.filter(pa.array(late))))
-        return rows.filter(pa.array(~late))
+            emitted.tables.append(("late", kept(rows, arrow_array(late))))
+        return kept(rows, arrow_array(~late))
 
     def dump(self, counters: Counters) -> bytes:
         """Return the whole state, and count what is held; what is above the cap is shed or refused."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eventide.records import record
+from eventide.runtime.relational.arrays import arrow_array, numpy_values
+from eventide.runtime.relational.functions import is_valid, kept
 from eventide.runtime.streams.bucket_numbers import place_numbers
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY
 from eventide.runtime.streams.output import FINAL
@@ -62,15 +63,16 @@ class StreamQuery:
         """Return which events matter to the query."""
         wanted = np.ones(table.num_rows, np.bool_)
         if self.mask is not None and self.relevant:
-            wanted &= (table.column(self.mask).to_numpy() & np.int64(self.relevant)) != 0
+            wanted &= (numpy_values(table.column(self.mask)) & np.int64(self.relevant)) != 0
         for name in self.required:
-            wanted &= pc.is_valid(table.column(name)).to_numpy()
+            if table.column(name).null_count:
+                wanted &= numpy_values(is_valid(table.column(name)))
         return wanted
 
     def events_of(self, table: pa.Table, among: npt.NDArray[np.bool_] | None = None) -> pa.Table:
         """Return the events that matter (of some of them), with the columns that the query knows."""
         wanted = self.wanted(table) if among is None else self.wanted(table) & among
-        chosen = table if wanted.all() else table.filter(pa.array(wanted))
+        chosen = table if wanted.all() else kept(table, arrow_array(wanted))
         names = [*self.columns, *((name, name) for name in (KEY, CHECK, ID))]
         return pa.table([chosen.column(shared) for _, shared in names], names=[own for own, _ in names])
 

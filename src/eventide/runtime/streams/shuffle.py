@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from eventide.runtime.relational.arrays import arrow_array, numpy_values
+from eventide.runtime.relational.functions import is_valid, kept, take
 from eventide.runtime.streams.bucket import ARRIVAL, COUNTED, GROUP
 from eventide.runtime.streams.bucket_query import CHECK, KEY
 from eventide.runtime.streams.clocks import Beat
@@ -17,7 +18,7 @@ from eventide.runtime.streams.job import BucketSlice
 from eventide.runtime.streams.state_bytes import pack, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from eventide.runtime.streams.job import KeyHashing, StreamJob
 
@@ -74,12 +75,13 @@ class Shares:
 def shared_out(job: StreamJob, table: pa.Table, first: int = 0) -> Shares:
     """Return the events of each place; `first` is the number of the first one in the order of arrival."""
     table, beat = _without_beats(table)
-    table = table.combine_chunks().append_column(ARRIVAL, pa.array(first + np.arange(table.num_rows)))
+    table = table.combine_chunks()
     events = table.num_rows
-    timed = pc.is_valid(table.column(job.clock)).to_numpy()
-    if not timed.all():
-        table = table.filter(pa.array(timed))
+    table = with_columns(table, {ARRIVAL: arrow_array(first + np.arange(table.num_rows))})
+    if table.column(job.clock).null_count:
+        table = kept(table, is_valid(table.column(job.clock).chunk(0)))
     clocks = _clocks(job, table)
+    counted = {"events": events, "untimed": events - table.num_rows}
     parts: list[pa.Table] = []
     homes: list[npt.NDArray[np.int64]] = []
     counted_before = np.zeros(table.num_rows, np.bool_)
@@ -91,38 +93,54 @@ def shared_out(job: StreamJob, table: pa.Table, first: int = 0) -> Shares:
             wanted |= query.wanted(table)
         if job.late:
             wanted[:] = True
-        chosen = table if wanted.all() else table.filter(pa.array(wanted))
+        chosen = table if wanted.all() else kept(table, arrow_array(wanted))
         keys, checks = (_hash(chosen, name) for name in (hashing.key, hashing.check))
-        homes.append(_homes(hashing, keys if hashing.spread is None else _hash(chosen, hashing.spread), job.buckets))
-        chosen = chosen.drop_columns([name for name in chosen.column_names if name in hashes])
-        chosen = chosen.append_column(KEY, pa.array(keys)).append_column(CHECK, pa.array(checks))
+        if job.buckets > 1:
+            homes.append(_homes(hashing, keys if hashing.spread is None else _hash(chosen, hashing.spread), job.buckets))
+        added = {KEY: arrow_array(keys), CHECK: arrow_array(checks)}
         if len(job.hashings) > 1:
-            chosen = chosen.append_column(GROUP, pa.array(np.full(chosen.num_rows, number, np.int32)))
             # An event that is hashed in several ways is counted in one of them.
-            chosen = chosen.append_column(COUNTED, pa.array(~counted_before[wanted]))
+            added[GROUP] = arrow_array(np.full(chosen.num_rows, number, np.int32))
+            added[COUNTED] = arrow_array(~counted_before[wanted])
             counted_before |= wanted
-        parts.append(chosen)
-    rows = pa.concat_tables(parts).combine_chunks()
+        parts.append(with_columns(chosen, added, hashes))
+    rows = parts[0] if len(parts) == 1 else pa.concat_tables(parts).combine_chunks()
+    return Shares(_by_place(job, rows, homes), clocks, counted, beat)
+
+
+def _by_place(job: StreamJob, rows: pa.Table, homes: list[npt.NDArray[np.int64]]) -> dict[int, pa.Table]:
+    places = job.places()
+    if job.buckets == 1:
+        return {number: _sliced(job, rows, place) for number, place in places.items()}
     home = np.concatenate(homes)
-    if job.buckets > 1:
-        order = np.argsort(home, kind="stable")
-        rows, home = rows.take(pa.array(order)), home[order]
+    order = np.argsort(home, kind="stable")
+    rows, home = take(rows, arrow_array(order)), home[order]
     borders = np.searchsorted(home, np.arange(job.buckets + 1))
     shares = {}
-    for number, place in job.places().items():
+    for number, place in places.items():
         part = rows.slice(borders[place.bucket], borders[place.bucket + 1] - borders[place.bucket])
         shares[number] = _sliced(job, part, place)
-    return Shares(shares, clocks, {"events": events, "untimed": events - int(timed.sum())}, beat)
+    return shares
 
 
 def _without_beats(table: pa.Table) -> tuple[pa.Table, Beat | None]:
     """Return the events among some rows, and the last of the beats, where there are any."""
     if WALL not in table.column_names:
         return table, None
-    struck = pc.is_valid(table.column(WALL))
-    beats, events = table.filter(struck), table.filter(pc.invert(struck)).drop_columns([WALL, RUN])
+    walls = table.column(WALL)
+    beats, events = table.filter(walls.is_valid()), table.filter(walls.is_null()).drop_columns([WALL, RUN])
     strokes = zip(beats.column(WALL).to_pylist(), beats.column(RUN).to_pylist(), strict=True)
     return events, max((Beat(*stroke) for stroke in strokes), key=lambda beat: beat.wall, default=None)
+
+
+def with_columns(table: pa.Table, added: Mapping[str, pa.Array], without: Collection[str | None] = ()) -> pa.Table:
+    """Return a table with more columns behind those that stay.
+
+    >>> with_columns(pa.table({"a": [1], "b": [2]}), {"c": pa.array([3])}, ["a"]).to_pylist()
+    [{'b': 2, 'c': 3}]
+    """
+    stay = [name for name in table.column_names if name not in without]
+    return pa.table([*(table.column(name) for name in stay), *added.values()], names=[*stay, *added])
 
 
 def _sliced(job: StreamJob, rows: pa.Table, place: BucketSlice) -> pa.Table:
@@ -130,22 +148,22 @@ def _sliced(job: StreamJob, rows: pa.Table, place: BucketSlice) -> pa.Table:
     if place.slice == 0 or len(job.hashings) == 1:
         return rows
     reached = np.array([hashing.reaches(place) for hashing in job.hashings])
-    return rows.filter(pa.array(reached[rows.column(GROUP).to_numpy()]))
+    return kept(rows, arrow_array(reached[numpy_values(rows.column(GROUP))]))
 
 
 def _clocks(job: StreamJob, table: pa.Table) -> dict[int, int]:
     """Return the latest time of each stream, events that concern no query included: they too tell that time goes on."""
-    time = table.column(job.clock).to_numpy()
+    time = numpy_values(table.column(job.clock))
     if not len(time):
         return {}
     if job.stream is None:
         return {0: int(time.max())}
-    stream = table.column(job.stream).to_numpy()
+    stream = numpy_values(table.column(job.stream))
     return {int(number): int(time[stream == number].max()) for number in np.unique(stream)}
 
 
 def _hash(table: pa.Table, name: str | None) -> npt.NDArray[np.int64]:
-    return np.zeros(table.num_rows, np.int64) if name is None else table.column(name).to_numpy()
+    return np.zeros(table.num_rows, np.int64) if name is None else numpy_values(table.column(name))
 
 
 def _homes(hashing: KeyHashing, hashes: npt.NDArray[np.int64], buckets: int) -> npt.NDArray[np.int64]:

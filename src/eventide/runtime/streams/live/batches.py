@@ -34,8 +34,15 @@ def schema_of(given: Any) -> pa.Schema:
         given = pa.schema([(name, _type_of(name, kind)) for name, kind in given.items()])
     elif not isinstance(given, pa.Schema):
         given = _schema_inside(given)
+    given = pa.schema([field.with_type(_without_views(field.type)) for field in given])
     # As tables of the same columns are read.
     return read_arrow(given.empty_table()).schema.remove_metadata()
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    """Return the type of texts for views of them, which polars has and few functions of Arrow take."""
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.string() if pa.types.is_string_view(inner) else kind
 
 
 def _schema_inside(given: Any) -> pa.Schema:
@@ -124,9 +131,19 @@ def _cast(column: Any, field: pa.Field) -> Any:
     if column.type == field.type:
         return column
     try:
-        return read_as(column, field.type)
+        return read_as(_plain_categories(column), field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise _unfit(field, str(error)) from None
+
+
+def _plain_categories(column: Any) -> Any:
+    """Return a column without views of texts as categories, as polars has them: Arrow cannot look anything up in those."""
+    kind = column.type
+    if not pa.types.is_dictionary(kind) or not pa.types.is_string_view(kind.value_type):
+        return column
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    plain = [pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string())) for chunk in chunks]
+    return pa.chunked_array(plain, pa.dictionary(kind.index_type, pa.string()))
 
 
 def read_as(values: Any, kind: pa.DataType) -> Any:

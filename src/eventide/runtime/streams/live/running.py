@@ -8,6 +8,8 @@ import pyarrow as pa
 
 from eventide.plan.expressions.schema import CLOCK_COLUMN
 from eventide.records import record
+from eventide.runtime.relational.arrays import arrow_array, filled
+from eventide.runtime.relational.functions import kept
 from eventide.runtime.streams.live.driver import StreamDriver
 from eventide.runtime.streams.live.flow import OWN_PREFIX, result_columns
 from eventide.runtime.streams.output import ORDERED, RESULT_ORDER
@@ -58,6 +60,7 @@ class RunningFlow:
         self._ordered = flow.work.output == ORDERED
         self.schema = self._result_schema()
         self.late_schema = _without_own(self._late.schema)
+        self._none_late, self._no_rows = self.late_schema.empty_table(), self.schema.empty_table()
 
     def _result_schema(self) -> pa.Schema:
         schemas = {name: query.schema for name, query in self._finish.items()}
@@ -97,17 +100,16 @@ class RunningFlow:
         """Return the events below the watermark, with their own columns."""
         if watermark is None:
             return None
-        clock = prepared.column(self.driver.job.clock).combine_chunks().fill_null(watermark).to_numpy()
-        if not (clock < watermark).any():
+        if not (filled(prepared.column(self.driver.job.clock), watermark) < watermark).any():
             return None
         events = self._late.run(tables)
-        clock = events.column(CLOCK_COLUMN).combine_chunks().fill_null(watermark).to_numpy()
-        return _without_own(events.filter(pa.array(clock < watermark)))
+        late = filled(events.column(CLOCK_COLUMN), watermark) < watermark
+        return _without_own(kept(events, arrow_array(late)))
 
     def _step(self, output: DriverOutput, late: pa.Table | None = None) -> Step:
         rows = [self._finished(name, tables) for name, tables in output.tables.items()]
         rows = [table for table in rows if table.num_rows]
-        return Step(self._joined(rows), self.late_schema.empty_table() if late is None else late, output.counters)
+        return Step(self._joined(rows), self._none_late if late is None else late, output.counters)
 
     def _finished(self, name: str, tables: list[pa.Table]) -> pa.Table:
         schema = self._found[name]
@@ -125,9 +127,9 @@ class RunningFlow:
 
     def _joined(self, tables: list[pa.Table]) -> pa.Table:
         if not self._flow.together:
-            return tables[0] if tables else self.schema.empty_table()
+            return tables[0] if tables else self._no_rows
         if not tables:
-            return self.schema.empty_table()
+            return self._no_rows
         whole = pa.concat_tables([_filled(table, self._ordered_schema) for table in tables])
         if self._ordered:
             whole = whole.combine_chunks()
