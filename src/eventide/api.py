@@ -14,7 +14,7 @@ from eventide.plan.matchers.registry import make_plan
 from eventide.records import record
 from eventide.runtime.inputs import EventInput, read_events
 from eventide.runtime.options import ERROR, FINAL, RunOptions
-from eventide.runtime.relational.types import kinds_of_columns
+from eventide.runtime.relational.arrow import kinds_of_columns
 from eventide.runtime.runs.asked import Asked
 from eventide.runtime.work import check_checkpoint
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from eventide.runtime.held_rows import HeldRows
+from eventide.runtime.relational.held_rows import HeldRows
 
 COLUMNS = {
     "numbers": pa.array([1, None, 3, 4, 5, None], pa.int32()),

@@ -10,8 +10,8 @@ import pyarrow as pa
 from eventide.errors import BindError
 from eventide.records import record
 from eventide.runtime.prepare.sequences import merged
+from eventide.runtime.relational.arrow import kinds_of_columns
 from eventide.runtime.relational.engines import engine_of
-from eventide.runtime.relational.types import kinds_of_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from eventide.records import record
-from eventide.runtime.relational.types import arrow_kind
+from eventide.runtime.relational.arrow import arrow_kind
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from eventide.runtime.held_rows import HeldRows
 from eventide.runtime.relational.arrays import arrow_array
 from eventide.runtime.relational.functions import take
+from eventide.runtime.relational.held_rows import HeldRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
