@@ -34,11 +34,13 @@ def check(kind: Kind, case: Case, ways: Sequence[Way], tally: Tally) -> None:
     tally.labels[case.label] += 1
 
 
-def run_batch(kind: Kind, seed: int, ways: Sequence[Way], *, cases: int = 0, queries: int = 0) -> Tally:
+def run_batch(
+    kind: Kind, seed: int, ways: Sequence[Way], *, cases: int = 0, queries: int = 0, most_skipped: float = 0.05
+) -> Tally:
     """Check random cases until there are so many, or random queries; fails where nothing was found or a way has never run.
 
     A way runs as often as its share says, but is tried on every query until it has answered one: a way that refuses most
-    queries may have no share in a small batch.
+    queries may have no share in a small batch. So may cases that the oracle has given up be many in one.
     """
     rng = Random(seed)
     tally = Tally()
@@ -50,7 +52,7 @@ def run_batch(kind: Kind, seed: int, ways: Sequence[Way], *, cases: int = 0, que
         if not idle:
             break
         _check_query(kind, rng, idle, tally)
-    assert tally.skipped <= 0.05 * tally.cases
+    assert tally.skipped <= most_skipped * tally.cases
     never = [way.name for way in ways if not tally.ways[way.name]]
     assert not never, f"never run: {never}, of {tally}"
     assert tally.found, f"nothing found: {tally}"

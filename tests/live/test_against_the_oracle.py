@@ -23,30 +23,33 @@ from harness.ways import EMBEDDED, Way
 
 
 class Batch(NamedTuple):
-    """What one test of a kind of stream goes over, and how many matches it must find to say something."""
+    """What one test of a kind of stream goes over."""
 
     kind: Kind
     way: Way
     cases: int
-    fewest: int
 
 
 BATCHES = {
-    "events": Batch(Sequences(streams=6, shared_streams=4, late=True), OPENED, 100, 20),
-    "rows": Batch(RowPatterns(make_stream_trial, tables=10, late=True, accepts=streamable), replace(OPENED_ROWS, share=1.0), 60, 20),
-    "time-outs": Batch(Sequences(make_timeout_trial, streams=8, late=True), OPENED_TIMEOUTS, 40, 20),
+    "events": Batch(Sequences(streams=6, shared_streams=4, late=True), OPENED, 100),
+    "rows": Batch(RowPatterns(make_stream_trial, tables=10, late=True, accepts=streamable), replace(OPENED_ROWS, share=1.0), 60),
+    "time-outs": Batch(Sequences(make_timeout_trial, streams=8, late=True), OPENED_TIMEOUTS, 40),
 }
+FEWEST_MATCHES = 20
+MOST_SKIPPED = 0.5
+"""Of a small batch: a seed that moves must not fail because its clauses were too much for the oracle."""
 
 
-def check_batch(name: str, seed: int) -> None:
+def check_batch(name: str, seed: int, fewest: int = 0) -> None:
     batch = BATCHES[name]
-    assert run_batch(batch.kind, seed, (batch.way, EMBEDDED), cases=batch.cases).found > batch.fewest
+    tally = run_batch(batch.kind, seed, (batch.way, EMBEDDED), cases=batch.cases, most_skipped=MOST_SKIPPED)
+    assert tally.found > fewest
 
 
 @pytest.mark.parametrize("seed", seeds(3, quick=1))
 @pytest.mark.parametrize("name", BATCHES)
 def test_an_open_stream_agrees_with_the_oracle_and_with_a_table(name: str, seed: int) -> None:
-    check_batch(name, seed)
+    check_batch(name, seed, FEWEST_MATCHES)
 
 
 @pytest.mark.ci

@@ -44,6 +44,10 @@ class HeldRows:
         if self._table is None or not self._table.num_rows:
             self.table = rows.combine_chunks()
             return self._table
+        if not rows.schema.equals(self._table.schema):
+            # Arrow says what does not fit.
+            self.table = pa.concat_tables([self._table, rows]).combine_chunks()
+            return self._table
         if self._columns is None:
             self._columns = [_column(name) for name in self._table.columns]
         arrays = [column.add(_array(fresh)) for column, fresh in zip(self._columns, rows.columns, strict=True)]

@@ -25,6 +25,7 @@ from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_
 from eventide.runtime.streams.queries.row_identity import RowSource, line_columns
 from eventide.runtime.streams.queries.row_needs import check_streamable, stream_warnings
 from eventide.runtime.streams.queries.row_partitions import NOT_DUE, Partitions
+from eventide.runtime.streams.queries.row_places import PlacedRows, RowHolder
 from eventide.runtime.streams.reorder import OrderKey, ReorderBuffer
 from eventide.runtime.streams.state_bytes import pack, unpack
 from eventide.runtime.streams.state_owner import AS_HELD
@@ -49,7 +50,7 @@ class _Step:
     """All partitions of the bucket, those of new rows included."""
     chosen: npt.NDArray[np.int64]
     """The partitions that are walked."""
-    rows: pa.Table
+    rows: PlacedRows
     """All rows that are held, and the new ones behind them."""
     partition: npt.NDArray[np.int64]
     """[row]: its partition."""
@@ -83,7 +84,7 @@ class RowBucketQuery(BucketQuery):
         self._columns = list(dict.fromkeys([KEY, CHECK, *self._kept_columns, *(key.name for key in behind)]))
         self._watermark = int(NEVER)
         self._partitions = Partitions.none()
-        self._rows: pa.Table | None = None
+        self._held = RowHolder()
         self._expired = 0
 
     def advance(self, fresh: pa.Table, watermark: int) -> list[pa.Table]:
@@ -92,7 +93,7 @@ class RowBucketQuery(BucketQuery):
         released = self._buffer.release(fresh.select(self._columns).replace_schema_metadata(None), self._watermark)
         step = self._step(released, self._partitions.due < self._watermark)
         if not len(step.chosen):
-            self._rows = step.rows
+            self._held.keep(step.rows)
             return []
         first, number, opening = self._begin(step)
         borders = open_borders(
@@ -126,9 +127,7 @@ class RowBucketQuery(BucketQuery):
         chosen = np.zeros(len(partitions), np.bool_)
         chosen[own] = True
         chosen[moved[awake]] = True
-        rows = released.select(self._kept_columns)
-        if self._rows is not None:
-            rows = pa.concat_tables([self._rows, rows])
+        rows = self._held.with_behind(released.select(self._kept_columns))
         partition = np.concatenate([np.repeat(moved, known.rows), own])
         walked = np.flatnonzero(chosen[partition])
         walked = walked[np.argsort(partition[walked], kind="stable")]
@@ -153,7 +152,7 @@ class RowBucketQuery(BucketQuery):
         dropped = np.maximum(done - self._needs.before, 0)
         due = np.full(len(sizes), NOT_DUE)
         if self._plan.window is not None and len(step.walked):
-            clock = _numbers(step.rows, CLOCK_COLUMN)[step.walked]
+            clock = step.rows.numbers(CLOCK_COLUMN, step.walked)
             begun = clock[np.minimum(borders.first, len(clock) - 1)]
             # Where the time is over and a row is not decided, it waits for the rows behind it that NEXT sees.
             open_still = (done < sizes) & (begun >= self._oldest())
@@ -172,7 +171,7 @@ class RowBucketQuery(BucketQuery):
         asleep[step.walked] = False
         kept = np.concatenate([np.flatnonzero(asleep), step.walked[place >= 0]])
         kept = kept[np.argsort(step.partition[kept], kind="stable")]
-        self._rows = step.rows.take(pa.array(kept)).combine_chunks()
+        self._held.keep(step.rows, kept)
         live = partitions.rows > 0
         if self._needs.counts or self._needs.anchored:
             live[:] = True
@@ -186,7 +185,7 @@ class RowBucketQuery(BucketQuery):
         if not len(step.walked):
             return []
         plan = self._plan
-        table = step.rows.take(pa.array(step.walked))
+        table = step.rows.taken(step.walked)
         clock = _numbers(table, CLOCK_COLUMN)
         horizon = None
         if plan.window is not None:
@@ -223,25 +222,26 @@ class RowBucketQuery(BucketQuery):
 
     def shed(self, share: float) -> int:
         """Give up the rows that have waited longest for a match to begin with them; returns how many held rows went with them."""
-        if self._rows is None or not self.held().partial:
+        held = self._held.table
+        if held is None or not self.held().partial:
             return 0
         sizes, decided = self._partitions.rows, self._partitions.decided
         partition = np.repeat(np.arange(len(sizes)), sizes)
         place = np.arange(len(partition)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        clock = _numbers(self._rows, CLOCK_COLUMN)
+        clock = _numbers(held, CLOCK_COLUMN)
         waiting = np.sort(clock[place >= decided[partition]])
         oldest = waiting[min(len(waiting) - 1, int(share * len(waiting)))]
         done = np.bincount(partition, (place < decided[partition]) | (clock <= oldest), len(sizes)).astype(np.int64)
-        before = len(self._rows)
-        step = _Step(
-            self._partitions, np.arange(len(sizes)), self._rows, partition, np.arange(before), _borders(sizes)
-        )
+        before = np.arange(len(self._held))
+        rows = PlacedRows(held, before)
+        self._held.table = held
+        step = _Step(self._partitions, np.arange(len(sizes)), rows, partition, before, _borders(sizes))
         covered = self._covered_rows(step, step.offset[:-1] + decided)
         borders = closed_borders(
             self._plan.tables, step.offset, step.offset[:-1] + done, self._partitions.number, np.zeros(0, np.uint8)
         )
         self._keep(step, borders, covered)
-        return before - len(self._rows)
+        return len(before) - len(self._held)
 
     def expired(self) -> int:
         """Return how many keys were forgotten since the last call, because nothing of them can be in a match any more."""
@@ -260,8 +260,9 @@ class RowBucketQuery(BucketQuery):
         parts |= {f"partition_{name}": column for name, column in self._partitions.dump().items()}
         if self._buffer.waiting is not None:
             parts["waiting"] = self._buffer.waiting
-        if self._rows is not None:
-            parts["rows"] = self._rows
+        rows = self._held.table
+        if rows is not None:
+            parts["rows"] = rows
         return pack(parts)
 
     def load(self, state: bytes, held: HeldColumns = AS_HELD) -> None:
@@ -279,7 +280,7 @@ class RowBucketQuery(BucketQuery):
         if "waiting" in parts:
             self._buffer.waiting = held.renamed(parts["waiting"]).select(self._columns)
         if "rows" in parts:
-            self._rows = held.renamed(parts["rows"]).select(self._kept_columns)
+            self._held.table = held.renamed(parts["rows"]).select(self._kept_columns)
 
 
 def _borders(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
