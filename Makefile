@@ -16,8 +16,6 @@ SHORT_LIVED := SPARK_SUBMIT_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 FAST_TESTS := tests/syntax tests/plan tests/explain tests/cases/test_cases.py tests/differential/test_local_engine.py \
 	tests/differential/test_timeouts.py tests/stream/test_event_engine.py tests/match/test_conformance.py
 FAST_WITHOUT := --deselect tests/cases/test_cases.py::test_a_case_comes_out_of_streams_however_they_are_cut
-# Which signatures of kernels the tests use.
-USED := .pytest_cache/used-signatures
 # How often make crash kills the streams.
 KILLS ?= 50
 
@@ -26,19 +24,18 @@ PEERS := .venv-peers
 PEERS_STAMP := $(PEERS)/.installed
 PEERS_REQUIREMENTS := benchmarks/peers/requirements.txt
 
-.PHONY: help demo demo-stream kernels test test-fast test-ci test-long crash connect signatures lint bench crosscheck bench-flink install clean java
+.PHONY: help demo demo-stream kernels test test-fast test-ci test-long crash connect lint bench crosscheck bench-flink install clean java
 
 help:
 	@echo "make demo       generate a stock stream, find rising runs, embedded and on Spark, show the matches"
 	@echo "make demo-stream watch payments arrive out of order and card testing being found among them"
-	@echo "make kernels    compile all kernels ahead of time, so that no query waits for it (once, two minutes of processor time)"
+	@echo "make kernels    compile all kernels ahead of time, so that no query waits for it (once, a minute of processor time)"
 	@echo "make test       run the tests (SPARK=no: without those that need Java)"
 	@echo "make test-fast  run in two minutes what tells most, without Spark"
 	@echo "make test-ci    run what CI runs besides: more random cases, killed streams, Spark Connect"
 	@echo "make test-long  run the tests that take minutes"
 	@echo "make crash      kill running streams, on Spark and without, 50 times (KILLS=5: as often as the tests do) and compare what came out"
 	@echo "make connect    run a part of the tests over Spark Connect"
-	@echo "make signatures find signatures of kernels that no test uses"
 	@echo "make lint       ruff, mypy --strict, import-linter"
 	@echo "make bench      run the benchmarks"
 	@echo "make crosscheck compare MATCH_RECOGNIZE with Flink SQL and pandas-match-recognize, which it installs"
@@ -83,12 +80,6 @@ connect: $(STAMP) java
 # Without a C compiler numba compiles each kernel when it is first called.
 kernels: $(STAMP)
 	@$(BIN)/eventide kernels build || echo "We go on without: numba compiles each kernel when it is first called."
-
-# Lines of the table that no test uses: kernels that could be inner ones, or are called on Spark's workers alone.
-signatures: $(STAMP) kernels
-	@rm -f $(USED)
-	EVENTIDE_USED_SIGNATURES=$(USED) $(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not spark and not long"
-	$(BIN)/python -m tools.used_signatures $(USED)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

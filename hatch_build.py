@@ -1,7 +1,9 @@
-"""What the build of a wheel does besides copying: it analyses the grammars, and takes the kernels along where they are built."""
+"""What the build of a wheel does besides copying: it analyses the grammars and compiles the kernels."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import tempfile
 from importlib.util import module_from_spec, spec_from_file_location
@@ -15,20 +17,33 @@ if TYPE_CHECKING:
 
 PACKAGE = Path("src", "eventide")
 LANGUAGE = PACKAGE / "language"
+OF_GRAMMARS = ("lark>=1.2,<2",)
+OF_KERNELS = ("numba>=0.61,<0.70", "numpy>=2.1,<3")
+"""As in the dependencies of the package."""
+WITHOUT_KERNELS = os.environ.get("EVENTIDE_BUILD_KERNELS") == "no"
+BUILD = "import os; from eventide.compilation.linking import build; build(os.cpu_count() or 1, lambda: None)"
 
 
-class SavedParsers(BuildHookInterface):  # type: ignore[type-arg,misc]
-    """Put the tables of every grammar into the wheel; an editable install keeps them in the user's cache instead.
+class ParsersAndKernels(BuildHookInterface):  # type: ignore[type-arg,misc]
+    """Put the tables of every grammar and the compiled kernels into the wheel, which is then one for this Python and machine.
 
-    After `make kernels` the wheel also takes the library, and is one for this Python on this kind of machine.
+    Kernels that `make kernels` has built are taken as they are. Without a C compiler, or with EVENTIDE_BUILD_KERNELS=no, the
+    wheel is one for all machines, and numba compiles where it is installed. An editable install gets neither: parsers are kept in
+    the user's cache, and `make kernels` builds in place.
     """
+
+    def dependencies(self) -> list[str]:
+        """Return what the build needs to be installed."""
+        return [*OF_GRAMMARS, *(() if WITHOUT_KERNELS else OF_KERNELS)]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write the tables and name them to the build."""
         if version == "editable":
             return
         library = _load(Path(self.root) / PACKAGE / "compilation" / "library.py").library_path()
-        if library.exists():
+        if not library.exists() and not WITHOUT_KERNELS:
+            self._build_kernels()
+        if library.exists() and not WITHOUT_KERNELS:
             build_data["force_include"][str(library)] = f"eventide/compilation/{library.name}"
             build_data |= {"pure_python": False, "infer_tag": True}
         self.folder = tempfile.TemporaryDirectory()
@@ -40,6 +55,16 @@ class SavedParsers(BuildHookInterface):  # type: ignore[type-arg,misc]
             written = Path(self.folder.name, name)
             written.write_text(parsers.written(parsers.build_parser(grammar)), encoding="ascii")
             build_data["force_include"][str(written)] = f"eventide/language/{parsers.SHIPPED}/{name}"
+
+    def _build_kernels(self) -> None:
+        self.app.display_info("Compiling the kernels, which takes a minute; EVENTIDE_BUILD_KERNELS=no leaves them out")
+        path = os.pathsep.join([str(Path(self.root) / PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+        done = subprocess.run(  # noqa: S603 - our own interpreter
+            [sys.executable, "-c", BUILD], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            why = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
+            self.app.display_warning(f"The wheel has no kernels, numba will compile them where it is installed: {why}")
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what was written for the build."""

@@ -27,8 +27,6 @@ os.environ.setdefault("EVENTIDE_KERNELS", "linked")
 # On a slow machine anything may take two seconds; tests of the lines about it switch them on.
 os.environ.setdefault("EVENTIDE_WAITS", "no")
 
-pytest_plugins = ["signature_use"]
-
 CONNECT = os.environ.get("EVENTIDE_CONNECT") == "yes"
 """Whether the session is one of Spark Connect, with a server of its own."""
 collect_ignore = [] if CONNECT else ["spark/test_connect.py"]

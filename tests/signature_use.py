@@ -1,13 +1,9 @@
-"""Which lines of the table of signatures the tests use: noted where EVENTIDE_USED_SIGNATURES names a file.
-
-`make signatures` hands the file to `python -m tools.used_signatures`, which refuses a line that nothing used.
-"""
+"""Which lines of the table of signatures are used: noted at every call of a kernel from Python."""
 
 from __future__ import annotations
 
-import os
+from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
@@ -15,16 +11,15 @@ from eventide.compilation.kernels import Kernel
 from eventide.compilation.signatures import Array, Group, Scalar, Signature, read_table
 
 TYPES = {"i": "int", "u": "uint", "f": "float"}
-NOTED = os.environ.get("EVENTIDE_USED_SIGNATURES")
 
 
 def fits(wanted, given) -> bool:
-    """Say whether an argument is of a type of the table."""
+    """Say whether an argument is of a type of the table, as the glue does: what is only read may be writable."""
     match wanted:
         case Array(type_, dimensions, const):
             named = type_ if type_ == "bool" else f"{TYPES[type_[0]]}{type_[1:]}"
             same = isinstance(given, np.ndarray) and given.dtype.name == named and given.ndim == dimensions
-            return same and given.flags.writeable is not const
+            return same and (const or given.flags.writeable)
         case Group(_, items):
             return isinstance(given, tuple) and len(given) == len(items) and all(map(fits, items, given))
         case Scalar("none"):
@@ -39,26 +34,19 @@ def forms_of(name: str) -> list[tuple[int, Signature]]:
     return [(number, one) for number, one in enumerate(read_table()) if f"eventide.{one.module}.{one.function}" == name]
 
 
-class Uses:
-    """A plugin that notes every kernel that Python calls."""
+@contextmanager
+def noted():
+    """Give the numbers of the lines that are used inside."""
+    used: set[int] = set()
+    run = Kernel.__call__
 
-    def __init__(self) -> None:
-        self.used: set[int] = set()
-        run = Kernel.__call__
+    def noting(kernel, *arguments):
+        forms = forms_of(f"{kernel.__module__}.{kernel.__name__}")
+        used.update([number for number, form in forms if all(map(fits, form.arguments, arguments))][:1])
+        return run(kernel, *arguments)
 
-        def noted(kernel, *arguments):
-            for number, form in forms_of(f"{kernel.__module__}.{kernel.__name__}"):
-                if number not in self.used and all(map(fits, form.arguments, arguments)):
-                    self.used.add(number)
-            return run(kernel, *arguments)
-
-        Kernel.__call__ = noted
-
-    def pytest_sessionfinish(self) -> None:
-        with Path(NOTED).open("a", encoding="ascii") as file:
-            file.write("".join(f"{number}\n" for number in sorted(self.used)))
-
-
-def pytest_configure(config) -> None:
-    if NOTED:
-        config.pluginmanager.register(Uses())
+    Kernel.__call__ = noting
+    try:
+        yield used
+    finally:
+        Kernel.__call__ = run

@@ -16,11 +16,12 @@ from eventide.compilation import copy_start
 from eventide.compilation.kernels import BY_NUMBA, PLAIN, Kernel
 from eventide.compilation.library import digest_of_sources, kernel_names, library_path, linked
 from eventide.compilation.signatures import read_table
+from eventide.index.tree import insert_all, new_forest
 
 pytestmark = pytest.mark.skipif(PLAIN or BY_NUMBA or not kernel_names(), reason="the kernels are not linked: make kernels")
 
 HORIZON = "match.row_pattern.horizon.horizon_of"
-TOP_BIT = "index.zorder.top_bit"
+IN_BOX = "index.box_query.count_in_box"
 
 
 def horizon(rows: int = 4, **changed):
@@ -52,7 +53,8 @@ def test_an_array_comes_back():
 
 
 def test_a_number_comes_back():
-    assert linked(TOP_BIT)(5) == 2
+    forest = insert_all(new_forest(1, 1), np.zeros(2, np.int64), np.array([[1], [2]], np.uint64), np.arange(2))
+    assert linked(IN_BOX)(forest, 0, np.array([[0], [9], [0]], np.uint64)) == 2
 
 
 def test_a_kernel_that_is_not_there_is_none():
@@ -100,11 +102,10 @@ def test_an_array_that_is_written_must_be_writable():
 
 
 def test_tuples_must_have_their_items():
-    name = "index.box_query.count_in_box"
     with pytest.raises(TypeError, match="a tuple is expected"):
-        linked(name)(np.zeros(1), 0, np.zeros((3, 1), np.uint64))
+        linked(IN_BOX)(np.zeros(1), 0, np.zeros((3, 1), np.uint64))
     with pytest.raises(TypeError, match="too few items"):
-        linked(name)((), 0, np.zeros((3, 1), np.uint64))
+        linked(IN_BOX)((), 0, np.zeros((3, 1), np.uint64))
 
 
 def test_an_inner_kernel_cannot_be_called_from_python():

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 def _choose_cache() -> bool:
     """Point numba at a directory it can write and say whether there is one."""
     asked = os.environ.get("NUMBA_CACHE_DIR")
+    # numba does not look whether what it has cached checks bounds.
+    checked = "-checked" if numba.config.BOUNDSCHECK else ""  # type: ignore[attr-defined]
     for place in (Path(asked),) if asked else cache_directories("kernels"):
         # numba looks at the file of a kernel only, not at the files of the kernels that it calls.
-        directory = place / digest_of_sources()
+        directory = place / f"{digest_of_sources()}{checked}"
         if made_ours(directory) and os.access(directory, os.W_OK):
             numba.config.CACHE_DIR = str(directory)  # type: ignore[attr-defined]
             return True

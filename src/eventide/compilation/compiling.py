@@ -16,6 +16,7 @@ from numba import types
 from numba.core.registry import cpu_target
 
 from eventide.compilation import by_numba
+from eventide.compilation.arguments import items_of, places_of, words_of
 from eventide.compilation.front_end import linked_module, lower_only
 from eventide.compilation.library import PLACE, ROOMS
 from eventide.compilation.signatures import LETTERS, Array, Group, Scalar, read_table
@@ -64,10 +65,10 @@ def compile_share() -> None:
     for number, one in lowered.items():
         name = one.fndesc.llvm_func_name
         kinds = [str(argument.type) for argument in whole.get_function(name).arguments][2:]
-        forms[number] = _form(one.signature.return_type, len(kinds))
-        entries.append(_entry(number, name, kinds))
+        forms[number] = _form(one.signature.return_type, sum(map(words_of, one.signature.args)))
+        entries.append(entry(f"eventide_{number}", name, list(zip(kinds, places_of(one.signature.args), strict=True))))
     whole.link_in(llvm.parse_assembly(f'target triple = "{whole.triple}"\n' + "".join(entries)))
-    _optimise(whole, {f"eventide_{number}" for number in numbers})
+    optimise(whole, {f"eventide_{number}" for number in numbers})
     Path(f"{target}.o").write_bytes(_emitted(whole))
     Path(f"{target}.json").write_text(json.dumps(forms), encoding="utf-8")
 
@@ -109,32 +110,27 @@ def _result(result: Any) -> str:
     if isinstance(result, types.Array):
         return f"a{_result(result.dtype).replace('b', '?')}{result.ndim}"
     if isinstance(result, types.BaseTuple):
-        return f"({''.join(map(_result, _items_of(result)))})"
+        return f"({''.join(map(_result, items_of(result)))})"
     if isinstance(result, types.Literal):
         return _result(result.literal_type)
     return next(LETTERS[name] for name, known in _NUMBA.items() if known == result)
 
 
-def _items_of(group: Any) -> list[Any]:
-    """Return the types of the items of a tuple."""
-    return list(group)
+def entry(name: str, called: str, taken: Sequence[tuple[str, tuple[int, bool]]]) -> str:
+    """Return the entry point of a signature: it loads words as the types that the kernel takes, or points to them."""
+    lines = [f'declare i32 @"{called}"({", ".join(["ptr", "ptr", *(kind for kind, _ in taken)])})']
+    lines.append(f"define i32 @{name}(ptr noalias %result, ptr noalias readonly %words, ptr noalias %failure) {{")
+    given = ["ptr %result", "ptr %failure"]
+    for place, (kind, (word, pointed)) in enumerate(taken):
+        lines.append(f"  %p{place} = getelementptr i64, ptr %words, i64 {word}")
+        if not pointed:
+            lines.append(f"  %a{place} = load {kind}, ptr %p{place}")
+        given.append(f"{kind} %{'p' if pointed else 'a'}{place}")
+    lines += [f'  %status = call i32 @"{called}"({", ".join(given)})', "  ret i32 %status", "}", ""]
+    return "\n".join(lines)
 
 
-def _entry(number: int, called: str, kinds: Sequence[str]) -> str:
-    """Return the entry point of a signature: it loads the words as the types that the kernel takes."""
-    loads = "".join(
-        f"  %p{place} = getelementptr i64, ptr %words, i64 {place}\n  %a{place} = load {kind}, ptr %p{place}\n"
-        for place, kind in enumerate(kinds)
-    )
-    given = ", ".join(["ptr %result", "ptr %failure", *(f"{kind} %a{place}" for place, kind in enumerate(kinds))])
-    return (
-        f'declare i32 @"{called}"({", ".join(["ptr", "ptr", *kinds])})\n'
-        f"define i32 @eventide_{number}(ptr %result, ptr %words, ptr %failure) {{\n{loads}"
-        f'  %status = call i32 @"{called}"({given})\n  ret i32 %status\n}}\n'
-    )
-
-
-def _optimise(module: Any, names: set[str]) -> None:
+def optimise(module: Any, names: set[str]) -> None:
     """Make all but the entry points internal, so that what none of them reaches is dropped, and optimise the rest as one."""
     for one in [*module.functions, *module.global_variables]:
         if not one.is_declaration and one.name not in names:

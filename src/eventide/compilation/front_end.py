@@ -9,22 +9,29 @@ What is here of numba is not public: `tests/compilation` must pass before a new 
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 from numba.core import codegen, ir, types
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import register_pass
+from numba.core.postproc import PostProcessor
 from numba.core.registry import cpu_target
 from numba.core.targetconfig import ConfigStack
-from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.transforms import canonicalize_cfg
+from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import FindLiterallyCalls, InlineClosureLikes, InlineInlinables, LiteralUnroll, WithLifting
+
+from eventide.compilation.arguments import hand_on_little
+from eventide.compilation.array_items import read_items_directly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_NEEDLESS = {WithLifting, InlineClosureLikes, InlineInlinables, FindLiterallyCalls, LiteralUnroll, NopythonRewrites}
-"""Passes for what no kernel does: closures, `with`, literals unrolled, arithmetic of whole arrays."""
+_INLINING = {InlineClosureLikes, InlineInlinables, InlineOverloads}
+_NEEDLESS = {*_INLINING, WithLifting, FindLiterallyCalls, LiteralUnroll, NopythonRewrites}
+"""Passes for what no kernel does: closures, `with`, inlining, literals unrolled, arithmetic of whole arrays."""
 _PARTS = {"getattr", "static_getattr", "getitem", "static_getitem", "typed_getitem", "exhaust_iter"}
 
 
@@ -115,7 +122,24 @@ def lower_only() -> None:
     own = context.codegen()
     own._library_class = _Text  # noqa: SLF001
     own.set_env = lambda _name, _environment: None
+    hand_on_little(context)
+    read_items_directly(context)
     _remember_signatures()
+    _find_lifetimes_once()
+
+
+def _find_lifetimes_once() -> None:
+    """Let numba find out how long variables live only where it writes it down, and not behind each of its passes."""
+    whole = PostProcessor.run
+
+    def run(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        if emit_dels or self.func_ir.is_generator:
+            whole(self, emit_dels, extend_lifetimes)
+        else:
+            self.func_ir.blocks = canonicalize_cfg(self.func_ir.blocks)  # type: ignore[no-untyped-call]
+            self.func_ir.generator_info = None
+
+    PostProcessor.run = run  # type: ignore[method-assign]
 
 
 def _remember_signatures() -> None:
@@ -134,15 +158,22 @@ def _remember_signatures() -> None:
 
 def linked_module(libraries: Iterable[Any]) -> Any:
     """Return one module, not optimised, with all that libraries hold and all that they call."""
-    whole = llvm.parse_assembly("")
-    for text in _texts(list(libraries)):
-        part = llvm.parse_assembly(text)
-        for function in part.functions:
-            # numba defines small functions of its own once for each use; and LLVM drops what nothing has asked for yet.
-            if not function.is_declaration and function.linkage in (llvm.Linkage.external, llvm.Linkage.linkonce_odr):
-                function.linkage = "weak_odr"
-        whole.link_in(part)
-    return whole
+    parts = deque(map(_module, _texts(list(libraries))))
+    # To link into a module takes longer the more it holds: two of like size at a time, as in a tournament.
+    while len(parts) > 1:
+        whole = parts.popleft()
+        whole.link_in(parts.popleft())
+        parts.append(whole)
+    return parts.pop()
+
+
+def _module(text: str) -> Any:
+    part = llvm.parse_assembly(text)
+    for function in part.functions:
+        # numba defines small functions of its own once for each use; and LLVM drops what nothing has asked for yet.
+        if not function.is_declaration and function.linkage in (llvm.Linkage.external, llvm.Linkage.linkonce_odr):
+            function.linkage = "weak_odr"
+    return part
 
 
 def _texts(waiting: list[Any]) -> Iterator[str]:

@@ -20,7 +20,7 @@ NAME = "_linked"
 IN_ZIP = hasattr(globals()["__loader__"], "archive")
 """Whether the package lies in a zip file. The build of a wheel loads this module alone, so it imports nothing of ours else."""
 _MARKS = (b"@kernel", b"@inner_kernel")
-_COMPILING = ("copying.py", "by_numba.py", "front_end.py", "compiling.py", "linking.py")
+_COMPILING = ("copying.py", "by_numba.py", "front_end.py", "arguments.py", "array_items.py", "compiling.py", "linking.py")
 _LINKING = (*_COMPILING, "signatures.txt", "signatures.py", "glue.h", "glue.c")
 
 

@@ -19,7 +19,7 @@ def build_kernels(processes: int | None) -> None:
         say(f"The kernels are built: {path.name}")
         return
     number = len(read_table())
-    say(f"Compiling {number} kernels, which takes two minutes of processor time, once")
+    say(f"Compiling {number} kernels, which takes a minute of processor time, once")
     watch = Stopwatch()
     try:
         with counting("Compiling", number) as advance:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.compilation import kernel
+from eventide.compilation import inner_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,7 +67,7 @@ def decode_doubles(coordinates: Coordinates) -> npt.NDArray[np.float64]:
     return np.ascontiguousarray(bits).view(np.float64)
 
 
-@kernel
+@inner_kernel
 def encode_integer(values, index):
     """Return the coordinate of one integer of an array."""
     return values.view(np.uint64)[index] ^ SIGN

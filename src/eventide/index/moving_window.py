@@ -74,7 +74,7 @@ def expire(forest, windows, slot, method, low, slide):
     return found
 
 
-@kernel
+@inner_kernel
 def keep(forest, windows, slot, method, low, slide, points, point, row):
     """Take an event into the window of a slot whose live times begin at `low`; False when there may be too few free nodes."""
     expire(forest, windows, slot, method, low, slide)

@@ -263,7 +263,7 @@ def split_place(forest, leaf, place, points, point):
     return low, points[point, dimension] & bit == ZERO
 
 
-@kernel
+@inner_kernel
 def insert(forest, tree, points, point, row):
     """Insert a point with its row into a tree; False, with nothing changed, when there may be too few free nodes."""
     capacity = forest.meta[CAPACITY]

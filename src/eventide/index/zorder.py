@@ -23,7 +23,7 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 
 
-@kernel
+@inner_kernel
 def top_bit(value):
     """Return the place of the highest bit of a value that is not zero."""
     place = 0
@@ -72,7 +72,7 @@ def deciding_dimension(left, one, right, other):
     return found
 
 
-@kernel
+@inner_kernel
 def compare(left, one, right, other):
     """Return -1, 0 or 1 as the first point lies before, at or behind the second in Z order."""
     dimension = deciding_dimension(left, one, right, other)
@@ -81,7 +81,7 @@ def compare(left, one, right, other):
     return -1 if left[one, dimension] < right[other, dimension] else 1
 
 
-@kernel
+@inner_kernel
 def shared_bits(left, one, right, other):
     """Return how many leading bits the Z addresses of two points share (Dis of Kammoun 2019, 3.7.2)."""
     dimensions = left.shape[1]
@@ -91,7 +91,7 @@ def shared_bits(left, one, right, other):
     return (63 - top_bit(left[one, dimension] ^ right[other, dimension])) * dimensions + dimension
 
 
-@kernel
+@inner_kernel
 def next_in(keys, key, box):
     """Write the first point of the box behind a key to FOUND; False when there is none. Costs O(d), whatever the bits.
 

@@ -10,9 +10,9 @@ from eventide.index.encoding import (
     decode_doubles,
     decode_integers,
     encode_doubles,
-    encode_integer,
     encode_integers,
 )
+from match.recompute.z_addresses import encoded
 
 INTEGERS = np.array([-(2**63), -(2**63) + 1, -7, -1, 0, 1, 7, 2**62, 2**63 - 1], np.int64)
 DOUBLES = np.array([-np.inf, -1.7e308, -2.5, -1.0, -5e-324, -0.0, 0.0, 5e-324, 0.1, 1.0, 1e300, np.inf, np.nan])
@@ -57,7 +57,7 @@ def test_every_nan_is_the_same_largest_value():
 
 
 def test_kernels_encode_one_value_as_arrays_are_encoded():
-    assert [encode_integer(INTEGERS, index) for index in range(len(INTEGERS))] == encode_integers(INTEGERS).tolist()
+    assert [encoded(INTEGERS, index) for index in range(len(INTEGERS))] == encode_integers(INTEGERS).tolist()
 
 
 def test_strings_keep_the_order_of_their_utf8_bytes():

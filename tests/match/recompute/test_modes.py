@@ -12,14 +12,13 @@ from benchmarks.recompute.published_joins.region_join import region_join
 from benchmarks.recompute.published_joins.regions import cluster, groups_for
 from benchmarks.recompute.published_joins.sweep_join import sorted_orders, sweep_join
 from eventide.index.box_query import rows_in_box
-from eventide.index.encoding import encode_integer
 from eventide.index.moving_window import CPU_FRIENDLY, MEMORY_FRIENDLY, SlidingTrees
 from eventide.index.tree import insert_all, new_forest
 from eventide.index.tree_deletion import delete
 from eventide.index.zorder import z_order
 from match.recompute.points import dirty_bits, random_box, random_points, random_predicates, random_side
 from match.recompute.test_chains import chains_of
-from match.recompute.z_addresses import next_in_by_splitting
+from match.recompute.z_addresses import encoded, next_in_by_splitting
 from match.test_jit_modes import elsewhere
 
 SCRIPT = "import json; from match.recompute.test_modes import answers; print(json.dumps(answers()))"
@@ -72,7 +71,7 @@ def answers():
         points[:, 0] = np.arange(60)
         trees.insert(np.zeros(60, np.int64), points, np.arange(60))
         found.append(sorted(trees.query(0, 59, random_box(rng, points)).tolist()))
-    found.append([int(encode_integer(np.array([-3]), 0))])
+    found.append([int(encoded(np.array([-3]), 0))])
     return found
 
 

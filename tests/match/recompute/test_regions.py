@@ -21,11 +21,11 @@ from benchmarks.recompute.published_joins.regions import (
     regions_of,
 )
 from benchmarks.recompute.published_joins.sides import Side, blocks_of, predicates_of
-from eventide.index.zorder import shared_bits, z_order
+from eventide.index.zorder import z_order
 from eventide.match.recompute.bit_rows.bits import words_for
 from eventide.match.recompute.bit_rows.comparisons import GREATER, LESS
 from match.recompute.points import address, dirty_bits, joined, random_points, random_predicates, random_side, unpacked
-from match.recompute.z_addresses import deinterleave
+from match.recompute.z_addresses import deinterleave, shared_bits
 
 
 def points_of(addresses, dimensions=2, bits=3):

@@ -8,9 +8,8 @@ import pytest
 from eventide.index.box_query import count_in_box, rows_in_box
 from eventide.index.tree import FREE_NODES, TOUCHED, insert_all, new_forest, with_trees
 from eventide.index.tree_deletion import delete, drop
-from eventide.index.zorder import shared_bits
 from match.recompute.points import address, inside, random_box, random_points
-from match.recompute.z_addresses import whole_space
+from match.recompute.z_addresses import shared_bits, whole_space
 
 
 def leaves_of(forest, tree=0):

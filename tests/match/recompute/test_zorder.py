@@ -7,9 +7,19 @@ import itertools
 import numpy as np
 import pytest
 
-from eventide.index.zorder import BOX_ROWS, FOUND, HIGH, LOW, compare, next_in, shared_bits, top_bit
+from eventide.index.zorder import BOX_ROWS, FOUND, HIGH, LOW
 from match.recompute.points import address, inside, random_box, random_points
-from match.recompute.z_addresses import deinterleave, extract, interleave, next_in_by_splitting, split_box
+from match.recompute.z_addresses import (
+    compared,
+    deinterleave,
+    extract,
+    highest_bit,
+    interleave,
+    next_in,
+    next_in_by_splitting,
+    shared_bits,
+    split_box,
+)
 
 CURSORS = [next_in, next_in_by_splitting]
 
@@ -48,20 +58,20 @@ def test_extraction_takes_two_bits_and_skips_one():
 def test_the_higher_address_compares_higher():
     for dimensions in (1, 2, 3, 6):
         pair = points_of([0b001110, 0b001010], dimensions, 6 // dimensions)
-        assert compare(pair, 0, pair, 1) == 1
+        assert compared(pair, 0, pair, 1) == 1
 
 
 def test_top_bit_is_the_length_less_one():
     for length in range(64):
         for value in (1 << length, (1 << length + 1) - 1):
-            assert top_bit(np.uint64(value)) == length
+            assert highest_bit(np.uint64(value)) == length
 
 
 def test_all_pairs_of_four_bits_compare_as_their_addresses():
     points = np.array(list(itertools.product(range(16), repeat=2)), np.uint64)
     addresses = [interleave(point, 4) for point in points.tolist()]
     for one, other in itertools.product(range(256), repeat=2):
-        assert compare(points, one, points, other) == (addresses[one] > addresses[other]) - (addresses[one] < addresses[other])
+        assert compared(points, one, points, other) == (addresses[one] > addresses[other]) - (addresses[one] < addresses[other])
 
 
 @pytest.mark.parametrize("dimensions", range(1, 7))
@@ -72,7 +82,7 @@ def test_random_points_compare_and_share_bits_as_their_addresses(dimensions):
         addresses = [address(point) for point in points]
         for one, other in itertools.product(range(40), repeat=2):
             left, right = addresses[one], addresses[other]
-            assert compare(points, one, points, other) == (left > right) - (left < right)
+            assert compared(points, one, points, other) == (left > right) - (left < right)
             assert shared_bits(points, one, points, other) == 64 * dimensions - (left ^ right).bit_length()
 
 

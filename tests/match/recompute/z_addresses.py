@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from eventide.compilation import kernel
+from eventide.index import zorder
+from eventide.index.encoding import encode_integer
 from eventide.index.zorder import BITS, BOX_ROWS, FOUND, HIGH, LOW, ONE, ZERO, bits_from, compare, deciding_dimension, top_bit
 
 
@@ -105,3 +107,31 @@ def next_in_by_splitting(keys, key, box):
     for dimension in range(box.shape[1]):
         box[FOUND, dimension] = corners[best, dimension] if known else ZERO
     return known
+
+
+# Ways in from Python to what only kernels call -------------------------------------------------------------------------
+
+
+@kernel
+def compared(left, one, right, other):
+    return compare(left, one, right, other)
+
+
+@kernel
+def shared_bits(left, one, right, other):
+    return zorder.shared_bits(left, one, right, other)
+
+
+@kernel
+def highest_bit(value):
+    return top_bit(value)
+
+
+@kernel
+def next_in(keys, key, box):
+    return zorder.next_in(keys, key, box)
+
+
+@kernel
+def encoded(values, index):
+    return encode_integer(values, index)

@@ -29,7 +29,7 @@ def agreed_value(values, floats, column, row, is_float):
     return np.int64(values[column, row])
 
 
-@kernel
+@inner_kernel
 def bit_of(value):
     """Return the bit that stands for a value; small numbers have different ones."""
     folded = value ^ (value >> 32)

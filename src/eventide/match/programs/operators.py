@@ -6,7 +6,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from eventide.compilation import inner_kernel, kernel
+from eventide.compilation import inner_kernel
 
 STACK = 64
 
@@ -62,7 +62,7 @@ class Op(IntEnum):
     FIRST_KNOWN = 62  # as FIRST, but an instance without such an event is not judged yet
 
 
-@kernel
+@inner_kernel
 def less(a, b):
     """Return a < b with NaN above everything."""
     if np.isnan(a):
@@ -72,7 +72,7 @@ def less(a, b):
     return a < b
 
 
-@kernel
+@inner_kernel
 def equal(a, b):
     """Return a = b with NaN equal to itself."""
     return a == b or (np.isnan(a) and np.isnan(b))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.compilation import inner_kernel, kernel
+from eventide.compilation import inner_kernel
 from eventide.match.programs.operators import STACK, Op, equal, less, operate
 
 MAX_SLOTS = 6
@@ -119,7 +119,7 @@ def fold(programs, op, variable, column, so_far, rows, labels, depth, values, fl
     return whole, real, used == 0, seen, used
 
 
-@kernel
+@inner_kernel
 def holds(programs, condition, chosen, rows, labels, depth, outside_row, values, floats, valid, wholes, reals, nulls):
     """Judge one instance: 1 when the condition is true or vacuous, 0 otherwise.
 
@@ -264,7 +264,7 @@ def compare(op, left_column, left, right_column, right, values, floats, valid):
     return not less(floats[right_column, right], floats[left_column, left])
 
 
-@kernel
+@inner_kernel
 def compares(simple, slots, label_has, condition, slot, at, rows, labels, depth, values, floats, valid):
     """Judge all instances of a comparison of two values in which the event at path index `at` stands in a slot."""
     op = simple[condition, 0]
@@ -298,7 +298,7 @@ def new_scratch():
     return (np.zeros(STACK, np.int64), np.zeros(STACK), np.zeros(STACK, np.int64), np.zeros(MAX_SLOTS, np.int64))
 
 
-@kernel
+@inner_kernel
 def joins(programs, at, rows, labels, depth, values, floats, valid, scratch):
     """Judge all that can be known when the event at path index `at` (either end of the path) has joined."""
     label = labels[at]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.compilation import inner_kernel, kernel
+from eventide.compilation import inner_kernel
 from eventide.match.recompute.bit_rows.bits import copy_bits, count_of, keep_bits
 from eventide.match.recompute.bit_rows.table import ask_tree, row_of
 
@@ -73,7 +73,7 @@ def new_search(steps: int, most: int) -> Search:
     )
 
 
-@kernel
+@inner_kernel
 def place_of(window, step, candidate):
     """Return the place of a candidate."""
     return np.int64(window.place[window.first[step] + candidate])
@@ -164,7 +164,7 @@ def feasible(shape, search, level):
     return True
 
 
-@kernel
+@inner_kernel
 def bind(shape, window, rows, search, frame, step, earliest, latest):
     """Make the level behind a frame whose step now has events between two places; returns whether the rest can be completed."""
     steps = search.base.shape[0]

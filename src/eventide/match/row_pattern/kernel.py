@@ -86,7 +86,7 @@ def completes(state, row, end, limit, at, sets, earliest, base):
     return (sets[number, state // WORD] >> np.uint64(state % WORD)) & np.uint64(1) != 0
 
 
-@kernel
+@inner_kernel
 def takes(bit, mask, position, row, end, limit, at, sets, earliest, base):
     """Return whether a position may take a row, as far as rows alone tell, and the match be completed behind it."""
     if row >= end or (earliest.shape[0] > 0 and row > limit):
@@ -97,7 +97,7 @@ def takes(bit, mask, position, row, end, limit, at, sets, earliest, base):
     return completes(position, row + 1, end, limit, at, sets, earliest, base)
 
 
-@kernel
+@inner_kernel
 def walk(firsts, moves, bit, mask, at, sets, start, first, end, beyond, path, begin):
     """Follow the preferred match where conditions look at rows only; returns its length, or more than the room for it.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.compilation import inner_kernel, kernel
+from eventide.compilation import inner_kernel
 from eventide.match.programs.operators import Op, less, operate
 from eventide.match.row_pattern.completable import mix
 
@@ -64,7 +64,7 @@ class RowPrograms(NamedTuple):
     """Whether a condition reads MATCH_NUMBER."""
 
 
-@kernel
+@inner_kernel
 def add_row(
     set_has, set_base, set_firsts, set_lasts, sum_set, sum_op, sum_column, sum_base, variable, row, registers, reals, depth,
     values, floats, valid,
@@ -201,7 +201,7 @@ def row_holds(
     return nulls[0] == 0 and wholes[0] == 1
 
 
-@kernel
+@inner_kernel
 def observed(
     watch, live, counts_matches, set_has, set_base, sum_base, label_code, variables, position, current, start, begin, end, limit,
     match, path, path_place, registers, real_bits, depth, values, valid,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eventide.compilation import inner_kernel, kernel
+from eventide.compilation import inner_kernel
 
 SUM = 0
 LEAST = 1
@@ -42,7 +42,7 @@ NOTHING = Weights(SUM, 0, 1, np.zeros((0, 0), np.int64), np.zeros((0, 0), np.uin
 """Counts alone."""
 
 
-@kernel
+@inner_kernel
 def clear(vectors, begin, end, weights):
     """Make the vectors between two places stand for no partial match."""
     empty = NO_MATCH if weights.kind == LEAST or weights.kind == BEST else 0
@@ -82,7 +82,7 @@ def improve(target, to, weight, weights):
         best[to] = weight
 
 
-@kernel
+@inner_kernel
 def add(target, to, vectors, at, weights):
     """Add the partial matches of a vector to the target."""
     if weights.kind == ROUGH:
