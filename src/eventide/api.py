@@ -16,6 +16,7 @@ from eventide.runtime.inputs import EventInput, read_events
 from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.relational.types import kinds_of_columns
 from eventide.runtime.runs.asked import Asked
+from eventide.runtime.stage.memory import memory_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -166,6 +167,8 @@ class Query:
         /,
         *,
         max_matches: int | None = None,
+        max_memory: int | str | None = None,
+        max_steps: int | None = None,
         distribution: str | None = None,
         slices: int | None = None,
         matcher: str | None = None,
@@ -178,8 +181,10 @@ class Query:
     ) -> Any:
         """Return the matches: a Spark DataFrame for Spark events, a pyarrow.Table otherwise.
 
-        Several streams are given by the names they have in FROM. `max_matches` stops a run that finds more, `matcher` forces
-        "automaton", "runs" or "recompute", on streams also "disorder".
+        Several streams are given by the names they have in FROM. `matcher` forces "automaton", "runs" or "recompute", on streams
+        also "disorder". Three caps end a run with a LimitError: `max_matches`, `max_memory` (bytes, or "2 GB"; a quarter of what
+        there is by default) for the rows that stay and what is held, `max_steps` of the search. By default a search may take some
+        seconds without finding anything, and longer the more events there are.
 
         `distribution` says how Spark's tasks share a result that is larger than the events, and `slices` how many of them:
         "auto" counts first and spreads what is worth it, "plain" never spreads. "slices" and "shuffled_slices" give every task
@@ -200,6 +205,8 @@ class Query:
         """
         options = RunOptions(
             max_matches=max_matches,
+            max_memory=None if max_memory is None else memory_size(max_memory),
+            max_steps=max_steps,
             matcher=matcher,
             distribution=distribution,
             slices=slices,
@@ -211,18 +218,27 @@ class Query:
         )
         return self._run(events, streams, options)
 
-    def count(self, events: Events | None = None, /, *, matcher: str | None = None, **streams: Events) -> Any:
+    def count(
+        self,
+        events: Events | None = None,
+        /,
+        *,
+        matcher: str | None = None,
+        max_steps: int | None = None,
+        **streams: Events,
+    ) -> Any:
         """Return the number of matches of each key, without enumerating them where the query allows it.
 
         The columns are the PARTITION BY attributes, `matches` (exact, as a string of digits, for it can be larger than any
-        integer type) and `matches_approx` (a double). LIMIT does not apply.
+        integer type) and `matches_approx` (a double). LIMIT does not apply. `max_steps` is that of `match`, for
+        queries whose matches have to be enumerated.
 
         >>> import pyarrow as pa
         >>> table = pa.table({"ts": range(102), "kind": ["A"] + ["B"] * 100 + ["C"]})
         >>> query("SELECT * WHERE A ; B+ ; C").count(events(table, time="ts", type="kind"))["matches"][0].as_py()
         '1267650600228229401496703205375'
         """
-        return self._run(events, streams, RunOptions(matcher=matcher), Asked.COUNT)
+        return self._run(events, streams, RunOptions(matcher=matcher, max_steps=max_steps), Asked.COUNT)
 
     def late(
         self, events: Events | None = None, /, *, lateness: Duration | None = None, buckets: int | None = None, **streams: Events

@@ -25,6 +25,7 @@ from eventide.match.dag.enumeration import (
     new_found,
 )
 from eventide.match.dag.kernel import ACCEPTED, OPEN_ACCEPT, TOP
+from eventide.match.dag.path_counts import count_paths
 from eventide.match.dag.preferred import enumerate_preferred
 from eventide.match.dag.selection import drop_duplicates, select
 from eventide.match.dag.slicing import NEVER_COUNTED, counted_values
@@ -119,6 +120,7 @@ class Enumerator(ABC):
         begin_of_group, group = 0, FIRST_GROUP
         largest = LARGEST_GROUP if self._settings.budget.matches is None else FIRST_GROUP
         found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+        counted = -1
         while accept < count or size > 0:
             last = self._group_end(begin_of_group, group, count) if selecting else count
             found.offset[0] = 0
@@ -139,7 +141,11 @@ class Enumerator(ABC):
                     walk = grow_walk(walk)
                     continue
                 if not selecting and written:
+                    if size > 0 and accept != counted:
+                        counted = accept
+                        self._expect_rest_of(accept - 1)
                     break
+                self._account.allow_room(2 * room_bytes(found))
                 found = larger_found(found, written)
             begin_of_group = last
             group = next_size(group, written, CHUNK_MATCHES, largest)
@@ -147,6 +153,18 @@ class Enumerator(ABC):
                 yield self._counted(self._selected(found, written)) if selecting else trimmed_found(found, written)
                 found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         self._walk = walk
+
+    def _expect_rest_of(self, accept: int) -> None:
+        """Refuse an end with more matches than can be written, once it has filled all room and others are left.
+
+        What was found of it may be counted twice: at most the room.
+        """
+        settings = self._settings
+        if settings.checked or settings.slices > 1 or settings.quota is not None or settings.keep is not Keep.ALL:
+            return
+        paths = count_paths(self._nodes, int(self._accepts.node[accept]), int(self._accepts.low[accept]))
+        if paths is not None and paths > 2 * CHUNK_MATCHES:
+            self._account.expects(paths - CHUNK_MATCHES)
 
     def _enumerate_preferred(self, count: int) -> Iterator[MatchBatch]:
         """Yield what NEXT or LAST keeps; without conditions between events the winners are found without their rivals."""
@@ -176,6 +194,7 @@ class Enumerator(ABC):
             if status == GROW:
                 self._walk = grow_walk(self._walk)
             elif status == FULL and not between:
+                self._account.allow_room(2 * room_bytes(found))
                 found = larger_found(found, number)
             elif number and between:
                 yield self._counted(self._without_duplicates(found, number))
@@ -260,6 +279,11 @@ def next_size(size: int, matches: int, chunk: int, largest: int) -> int:
     (32, 8, 1000)
     """
     return max(1, size // 2) if 8 * matches > chunk else min(largest, 2 * size)
+
+
+def room_bytes(found: MatchBatch) -> int:
+    """Return the memory that room for matches takes."""
+    return sum(column.nbytes for column in found)
 
 
 def larger_found(found: MatchBatch, written: int) -> MatchBatch:

@@ -35,7 +35,7 @@ def matching(source: EventInput, plan: Plan, options: RunOptions) -> Work:
     return tables.matching(source, plan, options)
 
 
-def counting(source: EventInput, plan: Plan, options: RunOptions) -> Work:  # noqa: ARG001 - none of them acts here
+def counting(source: EventInput, plan: Plan, options: RunOptions) -> Work:
     """Return the run that counts the matches of each key."""
     _refuse_nested_keys(source, plan)
     if source.streaming:
@@ -47,7 +47,7 @@ def counting(source: EventInput, plan: Plan, options: RunOptions) -> Work:  # no
     method = plan.totals_method
     if method.growth is Growth.ENUMERATION and plan.explosive:
         warn(f"count enumerates every match here, because {method.reason}.")
-    return tables.counting(source, plan)
+    return tables.counting(source, plan, options)
 
 
 def timing_out(source: EventInput, plans: TimeoutPlans, options: RunOptions) -> Work:

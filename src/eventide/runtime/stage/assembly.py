@@ -66,14 +66,15 @@ def assemble_events(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Ite
         plan, tables = _with_sample(plan, layout, tables)
     keys = table_keys(plan, layout)
     encoder = EventEncoder(plan, layout, keys)
+    limits = stage.limits.begun()
     if whole_keys:
         propagation, labelling = _propagation_of(plan, detail)
         parts = Stage(keys, encoder, propagation, stage.collector(plan, layout, labelling, stage.prepared))
     else:
-        matcher, labelling = make_matcher(plan, stage.limits)
+        matcher, labelling = make_matcher(plan, limits)
         parts = Stage(keys, encoder, matcher, stage.collector(plan, layout, labelling, stage.prepared), holder=matcher)
-    with errors_of_sequences():
-        yield from parts.run(tables)
+    with errors_of_sequences(plan):
+        yield from limits.counted(parts.run(tables))
 
 
 def table_keys(plan: Plan, layout: Layout) -> KeyTracker:
