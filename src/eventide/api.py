@@ -169,6 +169,7 @@ class Query:
         max_matches: int | None = None,
         max_memory: int | str | None = None,
         max_steps: int | None = None,
+        batches: bool = False,
         distribution: str | None = None,
         slices: int | None = None,
         matcher: str | None = None,
@@ -184,7 +185,8 @@ class Query:
         Several streams are given by the names they have in FROM. `matcher` forces "automaton", "runs" or "recompute", on streams
         also "disorder". Three caps end a run with a LimitError: `max_matches`, `max_memory` (bytes, or "2 GB"; a quarter of what
         there is by default) for the rows that stay and what is held, `max_steps` of the search. By default a search may take some
-        seconds without finding anything, and longer the more events there are.
+        seconds without finding anything, and longer the more events there are. With `batches` the matches of Arrow data come as a
+        pyarrow.RecordBatchReader that finds them as it is read, so that a result may be larger than memory.
 
         `distribution` says how Spark's tasks share a result that is larger than the events, and `slices` how many of them:
         "auto" counts first and spreads what is worth it, "plain" never spreads. "slices" and "shuffled_slices" give every task
@@ -207,6 +209,7 @@ class Query:
             max_matches=max_matches,
             max_memory=None if max_memory is None else memory_size(max_memory),
             max_steps=max_steps,
+            batches=batches,
             matcher=matcher,
             distribution=distribution,
             slices=slices,
@@ -374,7 +377,8 @@ class Query:
 
     def _run(self, given: Events | None, named: Mapping[str, Events], options: RunOptions, asked: Asked = Asked.MATCHES) -> Any:
         source = self.input_of(given, named)
-        return source.engine.result(pipeline.run(self.model, source, options, asked))
+        found = pipeline.run(self.model, source, options, asked)
+        return source.engine.batches(found) if options.batches else source.engine.result(found)
 
 
 def query(text: str | QueryModel, language: str | None = None) -> Query:

@@ -312,6 +312,9 @@ def run(
     with console.working("Reading events"):
         positional, named = console.as_arguments(console.load(sources, engine, lambda: _session(spark_conf)))
     paths = ", ".join(source.path for source in sources)
+    if engine is Engine.LOCAL and target.path is not None:
+        # Written as they are found: they may be more than memory holds.
+        given["batches"] = True
     with console.working("Counting" if count else "Matching") as watch, console.data_errors_named(paths):
         result = parsed.count(*positional, **named, max_steps=max_steps) if count else parsed.match(*positional, **named, **given)
         delivered = console.deliver(result, target)

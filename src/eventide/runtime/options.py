@@ -22,6 +22,8 @@ class RunOptions:
     max_matches: int | None = None
     max_steps: int | None = None
     max_memory: int | None = None
+    batches: bool = False
+    """Whether matches leave as they are found, so that they take no memory."""
     matcher: str | None = None
     distribution: str | None = None
     slices: int | None = None

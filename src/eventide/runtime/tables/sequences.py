@@ -66,7 +66,7 @@ def table_limits(source: EventInput, plan: Plan, options: RunOptions) -> StageLi
         options.max_matches,
         options.max_steps,
         max_memory=options.max_memory,
-        gathers=source.engine.in_process,
+        gathers=source.engine.in_process and not (options.batches and plan.most_rows is None),
         matches_pay=plan.results is None,
     )
 
