@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eventide import explain as explaining
@@ -17,6 +18,7 @@ from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.relational.types import kinds_of_columns
 from eventide.runtime.runs.asked import Asked
 from eventide.runtime.stage.memory import memory_size
+from eventide.runtime.tables.driver import TableWork
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -343,6 +345,8 @@ class Query:
     ) -> str:
         """Return the plan as text, as a mermaid or as a dot diagram. `distribution` and `slices` are those of `match`.
 
+        Events in this process are looked at: where those of the largest window have very many matches, a warning says so.
+
         >>> print(query("SELECT * WHERE A ; B").explain().splitlines()[0])
         query
         """
@@ -356,7 +360,11 @@ class Query:
             warnings.simplefilter("ignore", EventideWarning)
             work = pipeline.work_of(plan, source, options)
             physical = work.explained() if format == "text" else None
-        return explaining.explain([kind_of(plan.query).describe(plan, physical)], format)
+            expected = work.expectation() if isinstance(work, TableWork) else None
+        description = kind_of(plan.query).describe(plan, physical)
+        if expected is not None:
+            description = replace(description, warnings=(*description.warnings, expected))
+        return explaining.explain([description], format)
 
     def input_of(self, given: Events | None, named: Mapping[str, Events]) -> EventInput:
         """Return the events that the query reads, of those that a caller gave."""

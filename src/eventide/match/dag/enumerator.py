@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.budget import SPENT
+from eventide.match.budget import SPENT, Resource, Spent
 from eventide.match.dag.agreement import ANY_VALUE, possible_values
 from eventide.match.dag.checking import enumerate_checked
 from eventide.match.dag.enumeration import (
@@ -132,7 +132,7 @@ class Enumerator(ABC):
                 if selecting:
                     self._account.allow_candidates(written)
                 else:
-                    self._account.take_matches(number)
+                    self._take_found(number, accept - 1)
                 if status == FINISHED:
                     break
                 if status == SPENT:
@@ -154,17 +154,27 @@ class Enumerator(ABC):
                 found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         self._walk = walk
 
-    def _expect_rest_of(self, accept: int) -> None:
-        """Refuse an end with more matches than can be written, once it has filled all room and others are left.
+    def _take_found(self, number: int, accept: int) -> None:
+        """Count matches; where there are more than may be, say how many if that end alone has very many."""
+        try:
+            self._account.take_matches(number)
+        except Spent as spent:
+            rest = self._rest_of(accept) if spent.resource is Resource.MATCHES else 0
+            raise Spent(spent.resource, spent.amount, self._account.matches - number + rest if rest else None) from None
 
-        What was found of it may be counted twice: at most the room.
-        """
+    def _expect_rest_of(self, accept: int) -> None:
+        """Refuse an end with more matches than can be written, once it has filled all room and others are left."""
+        rest = self._rest_of(accept)
+        if rest:
+            self._account.expects(rest)
+
+    def _rest_of(self, accept: int) -> int:
+        """Return how many matches of an end are left, one room more or less; 0 where they are few or cannot be counted."""
         settings = self._settings
         if settings.checked or settings.slices > 1 or settings.quota is not None or settings.keep is not Keep.ALL:
-            return
+            return 0
         paths = count_paths(self._nodes, int(self._accepts.node[accept]), int(self._accepts.low[accept]))
-        if paths is not None and paths > 2 * CHUNK_MATCHES:
-            self._account.expects(paths - CHUNK_MATCHES)
+        return 0 if paths is None or paths <= 2 * CHUNK_MATCHES else paths - CHUNK_MATCHES
 
     def _enumerate_preferred(self, count: int) -> Iterator[MatchBatch]:
         """Yield what NEXT or LAST keeps; without conditions between events the winners are found without their rivals."""

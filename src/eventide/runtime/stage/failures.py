@@ -40,12 +40,12 @@ def errors_of_sequences(plan: Plan | None = None) -> Iterator[None]:
     except MemoryError:
         # Arrow's is one as well. What no budget foresaw is still an error of ours.
         hint = _HINTS[Resource.MEMORY]
-        raise LimitError("TOO_MUCH_MEMORY", f"The process has no more memory.{_why(plan)}", hint=hint) from None
+        raise LimitError("TOO_MUCH_MEMORY", f"The process has no more memory.{why_many(plan)}", hint=hint) from None
 
 
 def limit_error(spent: Spent, hint: str, plan: Plan | None = None) -> LimitError:
     """Say what ran out, how many matches there are where that is known, and which variable makes them many."""
-    amount, why = spent.amount, _why(plan)
+    amount, why = spent.amount, why_many(plan)
     there_are = "" if spent.known is None else f"The query has {shown_number(spent.known)} matches or more"
     match spent.resource:
         case Resource.ALTERNATIVES:
@@ -73,7 +73,8 @@ def limit_error(spent: Spent, hint: str, plan: Plan | None = None) -> LimitError
     return LimitError(condition, message, hint=hint)
 
 
-def _why(plan: Plan | None) -> str:
+def why_many(plan: Plan | None) -> str:
+    """Return a sentence that names the variables which make matches many; nothing where none does so by itself."""
     names = () if plan is None else doubling_variables(plan.root, [one.variables for one in plan.bound.occurrences])
     if not names:
         return ""
