@@ -98,6 +98,12 @@ def matching_together(plans: Mapping[str, Plan], source: EventInput, options: Ru
 def check_settings(source: EventInput, plan: Plan, options: RunOptions) -> None:
     """Refuse settings of a match that cannot act on the events, or would give another result."""
     options.check(streaming=source.streaming)
+    if source.streaming and options.max_steps is not None:
+        raise BindError(
+            "ONLY_ON_TABLES",
+            "max_steps of an event query is for tables; on a stream each micro-batch has steps of its own.",
+            hint="Narrow WITHIN, or leave max_steps out.",
+        )
     for _, schema in plan.streams:
         bind_lateness(options.lateness, schema)
     check_way(options.distribution, options.slices)

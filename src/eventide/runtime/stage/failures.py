@@ -23,19 +23,23 @@ _HINTS = {
     Resource.ROOM: "Narrow WITHIN, select without MAX, NEXT or LAST, or raise max_memory.",
     Resource.ALTERNATIVES: "Use fewer alternatives that fit the same event.",
     Resource.STEPS: "Narrow WITHIN, partition the events, compare neighbours (NEXT) instead of aggregates, or raise max_steps.",
-    Resource.PAIRS: "Narrow WITHIN, or partition the events.",
 }
 
+_NARROW = "Narrow WITHIN, or partition the events."
+_OF_STREAMS = {
+    Resource.ALTERNATIVES: _HINTS[Resource.ALTERNATIVES],
+    Resource.STEPS: "Narrow WITHIN, partition the events, or compare neighbours (NEXT) instead of aggregates.",
+}
 _ENDLESS = "Narrow WITHIN, add LIMIT, or select NEXT, LAST or MAX; count(), GROUP BY, ORDER BY and SAMPLE need no list of them."
 
 
 @contextmanager
-def errors_of_sequences(plan: Plan | None = None) -> Iterator[None]:
-    """Turn what matchers of events raise into errors that a user understands."""
+def errors_of_sequences(plan: Plan | None = None, *, streaming: bool = False) -> Iterator[None]:
+    """Turn what matchers of events raise into errors that a user understands; streams have fewer settings to name."""
     try:
         yield
     except Spent as spent:
-        hint = _ENDLESS if spent.amount == MOST_OF_AN_END else _HINTS[spent.resource]
+        hint = _ENDLESS if spent.amount == MOST_OF_AN_END else (_OF_STREAMS if streaming else _HINTS).get(spent.resource, _NARROW)
         raise limit_error(spent, hint, plan) from None
     except MemoryError:
         # Arrow's is one as well. What no budget foresaw is still an error of ours.

@@ -80,7 +80,7 @@ class EventBucketQuery(BucketQuery):
     def advance(self, fresh: pa.Table, watermark: int) -> list[pa.Table]:
         """Take events and return the results that are now certain."""
         self._limits.begin_batch()
-        with errors_of_sequences(self._plan):
+        with errors_of_sequences(self._plan, streaming=True):
             self._parts.collect.learn(fresh.schema)
             found = [*self._taken(self._parts.order.release(fresh, watermark)), *self._passed(watermark)]
         limited = self._limited(found)
@@ -129,7 +129,7 @@ class EventBucketQuery(BucketQuery):
             return []
         copy = EventBucketQuery(self._make_parts, self._plan, self._layout, self._limits.slices, self._limits.slice_index)
         copy.load(self.dump())
-        with errors_of_sequences(self._plan):
+        with errors_of_sequences(self._plan, streaming=True):
             return copy._limited([*copy._taken(copy._parts.order.rest()), *map(_as_table, copy._stage.end())])
 
     def _limited(self, found: list[pa.Table]) -> list[pa.Table]:
