@@ -24,7 +24,10 @@ PEERS := .venv-peers
 PEERS_STAMP := $(PEERS)/.installed
 PEERS_REQUIREMENTS := benchmarks/peers/requirements.txt
 
-.PHONY: help demo demo-stream kernels test test-fast test-ci test-long crash connect lint bench crosscheck bench-flink install clean java
+# How long make fuzz looks.
+MINUTES ?= 10
+
+.PHONY: help demo demo-stream kernels test test-fast test-ci test-long fuzz crash connect lint bench crosscheck bench-flink install clean java
 
 help:
 	@echo "make demo       generate a stock stream, find rising runs, embedded and on Spark, show the matches"
@@ -34,6 +37,7 @@ help:
 	@echo "make test-fast  run in two minutes what tells most, without Spark"
 	@echo "make test-ci    run what CI runs besides: more random cases, killed streams, Spark Connect"
 	@echo "make test-long  run the tests that take minutes"
+	@echo "make fuzz       run mutated queries over random tables for 10 minutes (MINUTES=1: as long), each under limits"
 	@echo "make crash      kill running streams, on Spark and without, 50 times (KILLS=5: as often as the tests do) and compare what came out"
 	@echo "make connect    run a part of the tests over Spark Connect"
 	@echo "make lint       ruff, mypy --strict, import-linter"
@@ -69,6 +73,9 @@ test-ci: $(STAMP) kernels java
 test-long: $(STAMP) java
 	$(BIN)/python -m pytest -n $(PROCESSES) -m "long and not spark" --timeout 3600
 	$(BIN)/python -m pytest -m "long and spark" --timeout 3600
+
+fuzz: $(STAMP) kernels
+	$(BIN)/python -m tools.fuzz --minutes $(MINUTES)
 
 # EVENTIDE_SEED=7 kills at other moments.
 crash: $(STAMP) java

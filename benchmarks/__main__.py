@@ -5,7 +5,20 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import aggregates, choice, cluster, disorder, explosion, kernels, live, pipelines, row_patterns, start, streams
+from benchmarks import (
+    aggregates,
+    choice,
+    cluster,
+    disorder,
+    explosion,
+    kernels,
+    live,
+    pipelines,
+    row_patterns,
+    start,
+    streams,
+    wide_results,
+)
 from benchmarks.recompute import event_tree, joins, windows
 from benchmarks.report import show, write
 
@@ -27,6 +40,7 @@ WORKLOADS = {
     "event-tree": lambda scale: event_tree.event_tree(int(100_000 * scale)),
     "windows": windows.windows,
     "choice": lambda _: choice.choice(),
+    "wide-results": lambda scale: wide_results.wide_results(int(10_004_569 * scale)),
     "rows-memory": lambda scale: row_patterns.large_partition(int(100_000_000 * scale)),
 }
 # These need an environment of their own, so they run when they are named only.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eventide import explain as explaining
@@ -16,6 +17,8 @@ from eventide.runtime.inputs import EventInput, read_events
 from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.relational.arrow import kinds_of_columns
 from eventide.runtime.runs.asked import Asked
+from eventide.runtime.stage.memory import memory_size
+from eventide.runtime.tables.driver import TableWork
 from eventide.runtime.work import check_checkpoint
 
 if TYPE_CHECKING:
@@ -166,6 +169,9 @@ class Query:
         /,
         *,
         max_matches: int | None = None,
+        max_memory: int | str | None = None,
+        max_steps: int | None = None,
+        batches: bool = False,
         distribution: str | None = None,
         slices: int | None = None,
         matcher: str | None = None,
@@ -180,8 +186,11 @@ class Query:
     ) -> Any:
         """Return the matches: a Spark DataFrame for Spark events, a pyarrow.Table otherwise.
 
-        Several streams are given by the names they have in FROM. `max_matches` stops a run that finds more, `matcher` forces
-        "automaton", "runs" or "recompute", on streams also "disorder".
+        Several streams are given by the names they have in FROM. `matcher` forces "automaton", "runs" or "recompute", on streams
+        also "disorder". Three caps end a run with a LimitError: `max_matches`, `max_memory` (bytes, or "2 GB"; a quarter of what
+        there is by default) for the rows that stay and what is held, `max_steps` of the search. By default a search may take some
+        seconds without finding anything, and longer the more events there are. With `batches` the matches of Arrow data come as a
+        pyarrow.RecordBatchReader that finds them as it is read, so that a result may be larger than memory.
 
         `distribution` says how Spark's tasks share a result that is larger than the events, and `slices` how many of them:
         "auto" counts first and spreads what is worth it, "plain" never spreads. "slices" and "shuffled_slices" give every task
@@ -204,6 +213,9 @@ class Query:
         """
         options = RunOptions(
             max_matches=max_matches,
+            max_memory=None if max_memory is None else memory_size(max_memory),
+            max_steps=max_steps,
+            batches=batches,
             matcher=matcher,
             distribution=distribution,
             slices=slices,
@@ -217,18 +229,27 @@ class Query:
         )
         return self._run(events, streams, options)
 
-    def count(self, events: Events | None = None, /, *, matcher: str | None = None, **streams: Events) -> Any:
+    def count(
+        self,
+        events: Events | None = None,
+        /,
+        *,
+        matcher: str | None = None,
+        max_steps: int | None = None,
+        **streams: Events,
+    ) -> Any:
         """Return the number of matches of each key, without enumerating them where the query allows it.
 
         The columns are the PARTITION BY attributes, `matches` (exact, as a string of digits, for it can be larger than any
-        integer type) and `matches_approx` (a double). LIMIT does not apply.
+        integer type) and `matches_approx` (a double). LIMIT does not apply. `max_steps` is that of `match`, for
+        queries whose matches have to be enumerated.
 
         >>> import pyarrow as pa
         >>> table = pa.table({"ts": range(102), "kind": ["A"] + ["B"] * 100 + ["C"]})
         >>> query("SELECT * WHERE A ; B+ ; C").count(events(table, time="ts", type="kind"))["matches"][0].as_py()
         '1267650600228229401496703205375'
         """
-        return self._run(events, streams, RunOptions(matcher=matcher), Asked.COUNT)
+        return self._run(events, streams, RunOptions(matcher=matcher, max_steps=max_steps), Asked.COUNT)
 
     def late(
         self,
@@ -365,6 +386,8 @@ class Query:
     ) -> str:
         """Return the plan as text, as a mermaid or as a dot diagram. `distribution` and `slices` are those of `match`.
 
+        Events in this process are looked at: where those of the largest window have very many matches, a warning says so.
+
         >>> print(query("SELECT * WHERE A ; B").explain().splitlines()[0])
         query
         """
@@ -378,7 +401,11 @@ class Query:
             warnings.simplefilter("ignore", EventideWarning)
             work = pipeline.work_of(plan, source, options)
             physical = work.explained() if format == "text" else None
-        return explaining.explain([KINDS[type(plan.query)].describe(plan, physical)], format)
+            expected = work.expectation() if isinstance(work, TableWork) else None
+        description = KINDS[type(plan.query)].describe(plan, physical)
+        if expected is not None:
+            description = replace(description, warnings=(*description.warnings, expected))
+        return explaining.explain([description], format)
 
     def input_of(self, given: Events | None, named: Mapping[str, Events]) -> EventInput:
         """Return the events that the query reads, of those that a caller gave."""
@@ -399,7 +426,8 @@ class Query:
 
     def _run(self, given: Events | None, named: Mapping[str, Events], options: RunOptions, asked: Asked = Asked.MATCHES) -> Any:
         source = self.input_of(given, named)
-        return source.engine.result(pipeline.run(self.model, source, options, asked))
+        found = pipeline.run(self.model, source, options, asked)
+        return source.engine.batches(found) if options.batches else source.engine.result(found)
 
 
 def _refuse_settings(options: RunOptions) -> None:

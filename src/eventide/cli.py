@@ -212,7 +212,11 @@ def run(
     max_matches: Annotated[int | None, typer.Option("--max-matches", min=0, help="Stop with exit code 4 above it.")] = None,
     limit_rows: Annotated[int, typer.Option("--limit-rows", min=0, help="Rows of the table that is shown.")] = 20,
     max_steps: Annotated[
-        int | None, typer.Option("--max-steps", min=0, help="Stop SQL with exit code 4 when a search takes more.")
+        int | None, typer.Option("--max-steps", min=0, help="Stop with exit code 4 when a search takes more.")
+    ] = None,
+    max_memory: Annotated[
+        str | None,
+        typer.Option("--max-memory", help="Stop with exit code 4 above it, as 2GB; a quarter of what there is by default."),
     ] = None,
     distribution: Annotated[
         str | None, typer.Option("--distribution", help="How tasks share matches: auto, plain, slices, ...")
@@ -272,17 +276,18 @@ def run(
         following.refuse()
     if console.is_sql(text, language, table):
         own = {"--count": count, "--distribution": distribution, "--slices": slices, "--matcher": matcher}
-        caps = {name: value for name, value in (("max_matches", max_matches), ("max_steps", max_steps)) if value is not None}
+        limits = {"max_matches": max_matches, "max_steps": max_steps, "max_memory": max_memory}
+        caps = {name: value for name, value in limits.items() if value is not None}
         if follow:
             console.refuse_event_options(_event_options(data, None, None, type, tie_break, time_unit) | own)
-            console.refuse_batch_options({"--max-matches": max_matches is not None})
+            console.refuse_batch_options({"--max-matches": max_matches is not None, "--max-memory": max_memory is not None})
             inputs = console.SqlInputs(stream or [], table or [], time, input_format)
             console.follow_sql(text, inputs, following, target, lambda: _session(spark_conf), **caps)
             return
         console.refuse_event_options(_event_options(data, stream, time, type, tie_break, time_unit) | own)
         _run_sql(text, table, engine, input_format, target, caps, spark_conf)
         return
-    console.refuse_sql_options({"--table": table, "--max-steps": max_steps is not None})
+    console.refuse_sql_options({"--table": table})
     parsed = et.query(text, language)
     sources = _sources(data, stream, time, type, tie_break, time_unit, input_format)
     if not sources:
@@ -292,20 +297,26 @@ def run(
     target.require_usable()
     options: dict[str, Any] = {
         "max_matches": max_matches,
+        "max_memory": max_memory,
+        "max_steps": max_steps,
         "distribution": distribution,
         "slices": slices,
         "matcher": matcher,
     }
     given = {name: value for name, value in options.items() if value is not None}
     if follow:
-        console.refuse_batch_options({"--count": count, "--max-matches": max_matches is not None})
+        batch = {"--max-matches": max_matches, "--max-memory": max_memory, "--max-steps": max_steps}
+        console.refuse_batch_options({"--count": count, **{name: value is not None for name, value in batch.items()}})
         console.follow_query(parsed, sources, following, target, lambda: _session(spark_conf), **given)
         return
     with console.working("Reading events"):
         positional, named = console.as_arguments(console.load(sources, engine, lambda: _session(spark_conf)))
     paths = ", ".join(source.path for source in sources)
+    if engine is Engine.LOCAL and target.path is not None:
+        # Written as they are found: they may be more than memory holds.
+        given["batches"] = True
     with console.working("Counting" if count else "Matching") as watch, console.data_errors_named(paths):
-        result = parsed.count(*positional, **named) if count else parsed.match(*positional, **named, **given)
+        result = parsed.count(*positional, **named, max_steps=max_steps) if count else parsed.match(*positional, **named, **given)
         delivered = console.deliver(result, target)
     if count:
         console.show_delivered(delivered, target, watch, title="Matches per partition", nouns=("partition", "partitions"))

@@ -41,11 +41,14 @@ class EventideWarning(UserWarning):
 
 def warn(message: str) -> None:
     """Warn of something at the line of the user that called us, however deep we are."""
-    level = 1
+    level = above = 1
     frame = sys._getframe()  # noqa: SLF001 - warnings has no other way to name a caller before Python 3.12
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    # Between our frames may stand those of libraries that call us back.
+    while frame.f_back is not None:
+        above += 1
+        if frame.f_code.co_filename.startswith(_PACKAGE):
+            level = above
         frame = frame.f_back
-        level += 1
     warnings.warn(message, EventideWarning, stacklevel=level)
 
 

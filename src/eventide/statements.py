@@ -14,6 +14,7 @@ from eventide.records import record
 from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.sql.program import run_statement, statement_schema
 from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
+from eventide.runtime.stage.memory import memory_size
 from eventide.runtime.work import check_checkpoint
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def sql(
     spark: Any = None,
     max_matches: int | None = None,
     max_steps: int = DEFAULT_MAX_STEPS,
+    max_memory: int | str | None = None,
     lateness: str | int | timedelta | None = None,
     output: str = FINAL,
     buckets: int | None = None,
@@ -46,7 +48,8 @@ def sql(
 
     The dialect is Spark SQL. Tables are given by name; other names are looked up in the catalog of `spark`. With a Spark
     session or a Spark DataFrame the result is a lazy DataFrame, otherwise DuckDB runs the query and it is a pyarrow.Table.
-    `max_matches` and `max_steps` (of the search that conditions on the match so far need) stop a task that exceeds them.
+    `max_matches`, `max_steps` (of the search that conditions on the match so far need) and `max_memory` (bytes, or "2 GB"; a
+    quarter of what there is by default) stop a task that exceeds them.
     Over streaming DataFrames the result is one; `lateness` to `finish` are those of `Query.match`.
 
     >>> import pyarrow as pa
@@ -65,6 +68,7 @@ def sql(
         spark=spark,
         max_matches=max_matches,
         max_steps=max_steps,
+        max_memory=max_memory,
         lateness=lateness,
         output=output,
         buckets=buckets,
@@ -88,6 +92,7 @@ class Statement:
         spark: Any = None,
         max_matches: int | None = None,
         max_steps: int = DEFAULT_MAX_STEPS,
+        max_memory: int | str | None = None,
         lateness: str | int | timedelta | None = None,
         output: str = FINAL,
         buckets: int | None = None,
@@ -101,6 +106,7 @@ class Statement:
         options = RunOptions(
             max_matches=max_matches,
             max_steps=max_steps,
+            max_memory=None if max_memory is None else memory_size(max_memory),
             lateness=lateness,
             output=output,
             buckets=buckets,

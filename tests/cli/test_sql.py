@@ -180,7 +180,6 @@ def test_an_option_that_does_not_fit_sql_says_what_to_write(files, options, hint
         (("explain", QUERY), 2, "UNKNOWN_TABLE"),
         (("check", "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A)"), 2, "UNBALANCED_PARENTHESIS"),
         (("check", "SELECT * FROM S WHERE A ; B", "--language", "ceql", "--table", "S=x.csv"), 2, "BAD_OPTION"),
-        (("run", "SELECT * FROM S WHERE A ; B", "--max-steps", "5"), 2, "BAD_OPTION"),
     ],
 )
 def test_a_mistake_has_its_exit_code_and_condition(arguments, code, condition):

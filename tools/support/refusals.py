@@ -282,6 +282,13 @@ _RUNS = (
         (("max_steps", 0),),
     ),
     Refusal(
+        "TOO_MUCH_MEMORY",
+        "more memory for the rows of matches than max_memory, at run time",
+        _pattern("A"),
+        "raise max_memory, narrow the pattern",
+        (("max_memory", 1),),
+    ),
+    Refusal(
         "SUM_OVERFLOW",
         "a SUM that is too large for 64 bits, at run time",
         "SELECT * FROM (SELECT *, 9223372036854775807 AS big FROM ticks) "

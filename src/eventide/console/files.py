@@ -26,9 +26,15 @@ ROWS_PER_GROUP = 1_000_000
 
 
 def write_table(
-    table: pa.Table, target: str, given: Format | None = None, *, advance: Callable[[int], None] = lambda _: None
+    table: pa.Table | pa.RecordBatchReader,
+    target: str,
+    given: Format | None = None,
+    *,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Write a table to a file, or to standard output when the target is `-` (CSV unless another format is given).
+
+    What is read in batches is written as it comes; a file that cannot be completed is removed.
 
     >>> write_table(pa.table({"low": [1.5]}), "-", Format.JSON)
     {"low": 1.5}
@@ -41,8 +47,27 @@ def write_table(
             )
     else:
         file_format = format_of(target, given, "--output-format")
+    rows = ROWS_PER_GROUP if file_format is Format.PARQUET else ROWS_PER_WRITE
+    pieces = _slices(table, rows) if isinstance(table, pa.Table) else _gathered(table)
     with _opened(target) as sink:
-        _WRITERS[file_format](table, sink, advance)
+        _WRITERS[file_format](table.schema, pieces, sink, advance)
+
+
+def _slices(table: pa.Table, rows: int) -> Iterator[pa.Table]:
+    for start in range(0, table.num_rows, rows):
+        yield table.slice(start, rows)
+
+
+def _gathered(reader: pa.RecordBatchReader) -> Iterator[pa.Table]:
+    """Yield tables of some rows each: matches may come a few at a time."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in reader:
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= ROWS_PER_WRITE:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 @contextmanager
@@ -58,8 +83,13 @@ def _opened(target: str) -> Iterator[Any]:
         sink = Path(target).open("wb")  # noqa: SIM115 - only the opening is guarded here, not what is written
     except OSError as error:
         raise _unwritable(target, error.strerror or str(error)) from error
-    with sink:
-        yield sink
+    try:
+        with sink:
+            yield sink
+    except BaseException:
+        # Half a result is none.
+        Path(target).unlink(missing_ok=True)
+        raise
 
 
 def require_writable(target: str) -> None:
@@ -95,22 +125,20 @@ class _Encoded:
         self._stream.flush()
 
 
-def _write_parquet(table: pa.Table, sink: Any, advance: Callable[[int], None]) -> None:
-    with pyarrow.parquet.ParquetWriter(sink, table.schema) as writer:
-        for start in range(0, table.num_rows, ROWS_PER_GROUP):
-            part = table.slice(start, ROWS_PER_GROUP)
+def _write_parquet(schema: pa.Schema, parts: Iterator[pa.Table], sink: Any, advance: Callable[[int], None]) -> None:
+    with pyarrow.parquet.ParquetWriter(sink, schema) as writer:
+        for part in parts:
             writer.write_table(part)
             advance(part.num_rows)
 
 
-def _write_csv(table: pa.Table, sink: Any, advance: Callable[[int], None]) -> None:
-    header = pa.table({field.name: pa.array([], type=_csv_type(field.type)) for field in table.schema})
-    if table.num_columns == 0:
+def _write_csv(schema: pa.Schema, parts: Iterator[pa.Table], sink: Any, advance: Callable[[int], None]) -> None:
+    header = pa.table({field.name: pa.array([], type=_csv_type(field.type)) for field in schema})
+    if not len(schema):
         return
     pyarrow.csv.write_csv(header, sink)
     without_header = pyarrow.csv.WriteOptions(include_header=False)
-    for start in range(0, table.num_rows, ROWS_PER_WRITE):
-        part = table.slice(start, ROWS_PER_WRITE)
+    for part in parts:
         pyarrow.csv.write_csv(csv_ready(part), sink, without_header)
         advance(part.num_rows)
 
@@ -139,15 +167,14 @@ def _needs_json(kind: pa.DataType) -> bool:
     return bool(pa.types.is_nested(kind))
 
 
-def _write_json(table: pa.Table, sink: Any, advance: Callable[[int], None]) -> None:
-    for start in range(0, table.num_rows, ROWS_PER_WRITE):
-        part = table.slice(start, ROWS_PER_WRITE)
+def _write_json(schema: pa.Schema, parts: Iterator[pa.Table], sink: Any, advance: Callable[[int], None]) -> None:  # noqa: ARG001
+    for part in parts:
         for row in part.to_pylist():
             sink.write(json.dumps(plain_value(row), ensure_ascii=False).encode() + b"\n")
         advance(part.num_rows)
 
 
-_WRITERS: dict[Format, Callable[[pa.Table, Any, Callable[[int], None]], None]] = {
+_WRITERS: dict[Format, Callable[[pa.Schema, Iterator[pa.Table], Any, Callable[[int], None]], None]] = {
     Format.PARQUET: _write_parquet,
     Format.CSV: _write_csv,
     Format.JSON: _write_json,

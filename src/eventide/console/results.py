@@ -56,6 +56,8 @@ def deliver(result: Any, output: Output) -> Delivered:
     >>> deliver(pa.table({"low": [1.5, 2.5]}), Output(limit_rows=1)).rows
     2
     """
+    if isinstance(result, pa.RecordBatchReader):
+        return _deliver_batches(result, output)
     if isinstance(result, pa.Table):
         return _deliver_table(result, output)
     return _deliver_frame(result, output)
@@ -66,6 +68,14 @@ def _deliver_table(table: pa.Table, output: Output) -> Delivered:
         return Delivered(table.num_rows, table.slice(0, output.limit_rows))
     write_table(table, output.path, output.format)
     return Delivered(table.num_rows)
+
+
+def _deliver_batches(reader: pa.RecordBatchReader, output: Output) -> Delivered:
+    """Write matches as they are found."""
+    assert output.path is not None
+    written: list[int] = []
+    write_table(reader, output.path, output.format, advance=written.append)
+    return Delivered(sum(written))
 
 
 def _deliver_frame(frame: DataFrame, output: Output) -> Delivered:

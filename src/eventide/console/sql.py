@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 SQL = "sql"
 # The names of other arguments of `et.statement(...).run` and `explain`.
-TAKEN_NAMES = ("spark", "max_matches", "max_steps", "format", "lateness", "output", "buckets", "max_state", "overflow")
+_CAPS = ("max_matches", "max_steps", "max_memory", "max_state")
+TAKEN_NAMES = ("spark", "format", "lateness", "output", "buckets", "overflow", *_CAPS)
 
 
 def is_sql(text: str, language: str | None, tables: list[str] | None) -> bool:

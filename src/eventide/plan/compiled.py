@@ -16,6 +16,7 @@ from eventide.plan.recompute.searched_sequences import searched_or_reason
 from eventide.plan.sequences.binding import own_names
 from eventide.plan.sequences.conditions import ConditionCompiler
 from eventide.plan.sequences.predicates import assign_predicates, with_bits
+from eventide.plan.sequences.size import refuse_large
 from eventide.plan.sequences.structure import loops_freely, uses_strategy
 from eventide.plan.sequences.windows import reads_clock
 from eventide.plan.totals.results import MatchSample, bind_results, binder_of
@@ -116,6 +117,7 @@ class CompiledQuery:
 def compile_query(bound: BoundQuery) -> CompiledQuery:
     """Compile a bound query."""
     query, schema, window, text = bound.query, bound.schema, bound.window, bound.query.text or None
+    refuse_large(bound.pattern, text)
     pattern, predicates = assign_predicates(bound.pattern, schema, dict(bound.streams), text)
     compiler = ConditionCompiler(schema, bound.kinds_of, text)
     output_binder = binder_of(query)(query, pattern, schema)

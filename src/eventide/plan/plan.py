@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from eventide.match.protocol import Keep
@@ -11,6 +12,7 @@ from eventide.plan.compiled import CompiledQuery, forgotten
 from eventide.plan.expressions.references import ALL_EVENTS
 from eventide.plan.sequences.automaton import Automaton
 from eventide.plan.sequences.labelling import Labelling
+from eventide.plan.sequences.size import too_large
 from eventide.plan.totals.methods import Growth, TotalsMethod, choose_method
 from eventide.plan.totals.results import Best, Groups
 from eventide.records import record
@@ -53,6 +55,7 @@ class Plan(CompiledQuery):
             [occurrence.bit for occurrence in self.bound.occurrences],
             self.occurrence_labels,
             contiguous=self.query.selector is Selector.STRICT,
+            refusal=partial(too_large, pattern=self.bound, text=self.query.text or None),
         )
 
     def labelling(self, automaton: Automaton) -> Labelling:

@@ -10,7 +10,6 @@ from eventide.errors import BindError
 from eventide.language.parts.windows import window_text
 from eventide.records import record
 from eventide.runtime.stage.gathering import Cuts
-from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
 
 FINAL = "final"
 ERROR = "error"
@@ -21,7 +20,10 @@ class RunOptions:
     """The settings of a run; None leaves one as it is by default."""
 
     max_matches: int | None = None
-    max_steps: int = DEFAULT_MAX_STEPS
+    max_steps: int | None = None
+    max_memory: int | None = None
+    batches: bool = False
+    """Whether matches leave as they are found, so that they take no memory."""
     matcher: str | None = None
     distribution: str | None = None
     slices: int | None = None
@@ -54,9 +56,10 @@ class RunOptions:
                 f"{', '.join(given)} are for streams; here all events are known.",
                 hint="Leave them out, or read the events with spark.readStream.",
             )
-        if streaming and self.max_matches is not None:
+        if streaming and (self.max_matches is not None or self.max_memory is not None):
+            name = "max_memory" if self.max_matches is None else "max_matches"
             raise BindError(
                 "ONLY_ON_TABLES",
-                "max_matches is for tables; a stream has no end at which its matches could be counted.",
+                f"{name} is for tables; a stream has no end at which its matches could be counted.",
                 hint="Cap the state with max_state, or the matches with LIMIT.",
             )

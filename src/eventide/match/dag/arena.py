@@ -103,6 +103,7 @@ class DagArena(Enumerator):
     def advance(self, batch: EventBatch) -> Iterator[MatchBatch]:
         """Take a batch and yield the matches that are now certain."""
         begin = self._rows.count
+        self._account.begin(len(batch))
         self._append(batch)
         end = self._rows.count
         row = begin
@@ -137,6 +138,7 @@ class DagArena(Enumerator):
         """Learn that the window of every event to come begins at `low` or later, and yield the matches that are now certain."""
         self.shed(low)
         if self._settings.trailing:
+            self._account.begin(self._rows.count)
             yield from self._flush(self._settled_accepts())
 
     def shed(self, before: int) -> None:
@@ -177,6 +179,7 @@ class DagArena(Enumerator):
     def finish(self) -> Iterator[MatchBatch]:
         """Yield the matches that only the end of the stream makes certain."""
         count = int(self._counters[ACCEPTED])
+        self._account.begin(self._rows.count)
         self._learn_tails(np.arange(int(self._counters[OPEN_ACCEPT]), count))
         self._counters[OPEN_ACCEPT] = count
         yield from self._flush(count)
@@ -289,7 +292,9 @@ class DagArena(Enumerator):
         self._counters[TOP] = live
         capacity = self._nodes.label.shape[0]
         if 4 * live > capacity or more:
-            larger = new_nodes(max(4 * live, 2 * capacity))
+            room = max(4 * live, 2 * capacity)
+            self._account.allow_bytes(room * sum(column.itemsize for column in self._nodes))
+            larger = new_nodes(room)
             for name, column in larger._asdict().items():
                 column[:live] = getattr(self._nodes, name)[:live]
             self._nodes = larger

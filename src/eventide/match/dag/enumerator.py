@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.budget import SPENT
+from eventide.match.budget import SPENT, Resource, Spent
 from eventide.match.dag.agreement import ANY_VALUE, possible_values
 from eventide.match.dag.checking import enumerate_checked
 from eventide.match.dag.enumeration import (
@@ -25,6 +25,7 @@ from eventide.match.dag.enumeration import (
     new_found,
 )
 from eventide.match.dag.kernel import ACCEPTED, OPEN_ACCEPT, TOP
+from eventide.match.dag.path_counts import count_paths
 from eventide.match.dag.preferred import enumerate_preferred
 from eventide.match.dag.selection import drop_duplicates, select
 from eventide.match.dag.slicing import NEVER_COUNTED, counted_values
@@ -121,6 +122,7 @@ class Enumerator(ABC):
         begin_of_group, group = 0, FIRST_GROUP
         largest = LARGEST_GROUP if self._settings.budget.matches is None else FIRST_GROUP
         found = self._room()
+        counted = -1
         while accept < count or size > 0:
             last = self._group_end(begin_of_group, group, count) if selecting else count
             found.offset[0] = 0
@@ -132,7 +134,7 @@ class Enumerator(ABC):
                 if selecting:
                     self._account.allow_candidates(written)
                 else:
-                    self._account.take_matches(number)
+                    self._take_found(number, accept - 1)
                 if status == FINISHED:
                     break
                 if status == SPENT:
@@ -141,7 +143,11 @@ class Enumerator(ABC):
                     walk = grow_walk(walk)
                     continue
                 if not selecting and written:
+                    if size > 0 and accept != counted:
+                        counted = accept
+                        self._expect_rest_of(accept - 1)
                     break
+                self._account.allow_room(2 * room_bytes(found))
                 found = larger_found(found, written)
             begin_of_group = last
             group = next_size(group, written, CHUNK_MATCHES, largest)
@@ -158,6 +164,28 @@ class Enumerator(ABC):
         """Return room for a chunk of matches; that of a handful is used again, since making it takes longer than they do."""
         room, self._spare = self._spare, None
         return room if room is not None and len(room.start) == CHUNK_MATCHES else new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
+
+    def _take_found(self, number: int, accept: int) -> None:
+        """Count matches; where there are more than may be, say how many if that end alone has very many."""
+        try:
+            self._account.take_matches(number)
+        except Spent as spent:
+            rest = self._rest_of(accept) if spent.resource is Resource.MATCHES else 0
+            raise Spent(spent.resource, spent.amount, self._account.matches - number + rest if rest else None) from None
+
+    def _expect_rest_of(self, accept: int) -> None:
+        """Refuse an end with more matches than can be written, once it has filled all room and others are left."""
+        rest = self._rest_of(accept)
+        if rest:
+            self._account.expects(rest)
+
+    def _rest_of(self, accept: int) -> int:
+        """Return how many matches of an end are left, one room more or less; 0 where they are few or cannot be counted."""
+        settings = self._settings
+        if settings.checked or settings.slices > 1 or settings.quota is not None or settings.keep is not Keep.ALL:
+            return 0
+        paths = count_paths(self._nodes, int(self._accepts.node[accept]), int(self._accepts.low[accept]))
+        return 0 if paths is None or paths <= 2 * CHUNK_MATCHES else paths - CHUNK_MATCHES
 
     def _enumerate_preferred(self, count: int) -> Iterator[MatchBatch]:
         """Yield what NEXT or LAST keeps; without conditions between events the winners are found without their rivals."""
@@ -187,6 +215,7 @@ class Enumerator(ABC):
             if status == GROW:
                 self._walk = grow_walk(self._walk)
             elif status == FULL and not between:
+                self._account.allow_room(2 * room_bytes(found))
                 found = larger_found(found, number)
             elif number and between:
                 yield self._counted(self._without_duplicates(found, number))
@@ -271,6 +300,11 @@ def next_size(size: int, matches: int, chunk: int, largest: int) -> int:
     (32, 8, 1000)
     """
     return max(1, size // 2) if 8 * matches > chunk else min(largest, 2 * size)
+
+
+def room_bytes(found: MatchBatch) -> int:
+    """Return the memory that room for matches takes."""
+    return sum(column.nbytes for column in found)
 
 
 def larger_found(found: MatchBatch, written: int) -> MatchBatch:

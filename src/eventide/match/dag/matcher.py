@@ -73,6 +73,7 @@ class DagMatcher(DagArena):
 
     def _grow_lists(self) -> None:
         slots, states, width = self._lists.node.shape
+        self._account.allow_bytes(4 * self._lists.node.nbytes)
         self._resize(slots, 2 * states, 2 * width)
 
     def _resize(self, slots: int, states: int, width: int) -> None:

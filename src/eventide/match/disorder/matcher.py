@@ -89,6 +89,7 @@ class DisorderMatcher:
     def advance(self, batch: ArrivalBatch) -> Iterator[MatchBatch]:
         """Take a batch and yield the matches that are now certain; events below the watermark are left out and counted."""
         begin = len(self._rows.order)
+        self._account.begin(len(batch))
         self._append(batch)
         slots = np.zeros(len(batch), np.int32) if batch.key is None else np.asarray(batch.key, np.int32)
         self._ensure_slots(int(slots.max()) + 1 if len(slots) else 0)

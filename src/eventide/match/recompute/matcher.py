@@ -60,6 +60,7 @@ class RecomputeMatcher(EventHolder):
     def advance(self, batch: EventBatch) -> Iterator[MatchBatch]:
         """Take a batch and yield its matches."""
         begin = len(self._events.slot)
+        self._account.begin(len(batch))
         self._take(batch)
         home = np.ones(len(batch), bool) if batch.reports is None else batch.reports.astype(bool)
         can_end = self._events.mask[begin:] & self._ending_bits != 0
@@ -184,6 +185,7 @@ class RecomputeMatcher(EventHolder):
             status, number = search.resume(taken, most, gathered.room())
             gathered.written += number
             if status == FULL:
+                self._account.allow_room(2 * gathered.size)
                 gathered.more_room()
                 if quota is None:
                     self._account.allow_matches(self._account.matches + gathered.written)

@@ -8,7 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.dag.enumeration import MatchBatch, new_found
-from eventide.match.dag.enumerator import chosen_found, found_in_room, larger_found, next_size, trimmed_found, without_duplicates
+from eventide.match.dag.enumerator import (
+    chosen_found,
+    found_in_room,
+    larger_found,
+    next_size,
+    room_bytes,
+    trimmed_found,
+    without_duplicates,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +56,11 @@ class Gathered:
         taken = self._shown_once()
         self._found, self.written = _new_room(), 0
         return taken
+
+    @property
+    def size(self) -> int:
+        """The bytes of all room."""
+        return room_bytes(self._found)
 
     @property
     def half_full(self) -> bool:

@@ -78,6 +78,7 @@ class RunsMatcher(DagArena):
             self._resize(max(slots, 2 * self._runs.head.shape[0]), self._runs.state.shape[0])
 
     def _grow_lists(self) -> None:
+        self._account.allow_bytes(2 * sum(column.nbytes for column in self._runs))
         self._resize(self._runs.head.shape[0], 2 * self._runs.state.shape[0])
 
     def _resize(self, slots: int, capacity: int) -> None:

@@ -56,7 +56,7 @@ class Disorder:
 
     def make(self, plan: Plan, settings: RunSettings) -> tuple[Running[ArrivalBatch, MatchBatch], Labelling]:
         """Return a running matcher, and the labelling that explains its labels."""
-        return make_disorder_matcher(plan, Budget(matches=settings.max_matches))
+        return make_disorder_matcher(plan, settings.budget)
 
     def explain(self, plan: Plan) -> Description:
         """Return what there is to say of it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from eventide.records import record
 
 if TYPE_CHECKING:
+    from eventide.match.budget import Budget
     from eventide.match.protocol import Matcher
     from eventide.plan.compiled import CompiledQuery
     from eventide.plan.matchers.sample import Sample
@@ -48,11 +49,11 @@ class Description:
 
 
 class RunSettings(Protocol):
-    """What a run may set: a cap on matches, and which slice of them to enumerate."""
+    """What a run may set: what it may spend, and which slice of the matches to enumerate."""
 
     @property
-    def max_matches(self) -> int | None:
-        """The most matches that a run may find."""
+    def budget(self) -> Budget:
+        """What it may spend."""
         ...
 
     @property
@@ -75,7 +76,7 @@ class RowSettings(Protocol):
         ...
 
     @property
-    def max_steps(self) -> int:
+    def steps(self) -> int:
         """The most steps that a batch of rows may take."""
         ...
 

@@ -43,7 +43,7 @@ class RowPattern:
             skip=plan.skip,
             skip_to=plan.skip_to,
             at_once=plan.query.rows_per_match is RowsPerMatch.ALL_WITH_UNMATCHED,
-            account=Account(Budget(steps=settings.max_steps, matches=settings.max_matches)),
+            account=Account(Budget(steps=settings.steps, matches=settings.max_matches)),
         )
 
     def explain(self, plan: RowPlan) -> Description:

@@ -70,6 +70,16 @@ class Sample:
         )
 
 
+def largest_window(batch: EventBatch) -> tuple[int, int]:
+    """Return the rows from the first to behind the last of the largest window among events that are sorted by key."""
+    key, order = _sorted_by_key(batch)
+    if not len(order):
+        return 0, 0
+    begin = _begins(key, batch.clock[: len(order)], batch.window_start[: len(order)])
+    last = int(np.argmax(np.arange(len(order)) - begin))
+    return int(begin[last]), last + 1
+
+
 def _sorted_by_key(batch: EventBatch) -> tuple[Integers, Integers]:
     """Return the keys of the first events, and their rows with those of a key together."""
     count = min(len(batch), MOST_EVENTS)

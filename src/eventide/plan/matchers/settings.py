@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.match.budget import Budget
 from eventide.match.protocol import MatcherSettings
 from eventide.plan.sequences.labelling import Unjudged
 
@@ -31,7 +30,7 @@ def matcher_settings(plan: Plan, settings: RunSettings, *, unjudged: bool) -> tu
         deduplicate=plan.deduplicate,
         consume=plan.consume,
         quota=plan.query.limit if plan.results is None else None,
-        budget=Budget(matches=settings.max_matches),
+        budget=settings.budget,
         slice_index=settings.slice_index,
         slices=settings.slices,
     )

@@ -11,17 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eventide.errors import LimitError
 from eventide.pattern import Strategy
+from eventide.plan.sequences.size import MAX_PLACES, MAX_STATES, depth, too_large
 from eventide.plan.sequences.steps import Configuration, Skipped, StepMachine
 from eventide.records import record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from eventide.errors import LimitError
     from eventide.plan.sequences.structure import Node
-
-MAX_STATES = 20_000
 
 
 @dataclass(frozen=True, order=True)
@@ -64,9 +63,13 @@ class Automaton:
     occurrence_labels: Sequence[tuple[str, ...]]
     contiguous: bool = False
     """Never skip an event (the STRICT selector)."""
+    refusal: Callable[[int, str], LimitError] = too_large
+    """Makes the error of an automaton that grows beyond a limit."""
+    most_configurations: int = MAX_PLACES
     labels: list[Label] = field(default_factory=lambda: [UNMARKED])
     states: list[tuple[Configuration, ...]] = field(default_factory=list)
     """Sorted, so that labels and states get the same numbers in every process."""
+    _configurations: int = 0
     _label_numbers: dict[Label, int] = field(default_factory=lambda: {UNMARKED: 0})
     _state_numbers: dict[frozenset[Configuration], int] = field(default_factory=dict)
     _expansions: dict[tuple[int, int], Expansion] = field(default_factory=dict)
@@ -74,10 +77,16 @@ class Automaton:
 
     @classmethod
     def build(
-        cls, root: Node, occurrence_bits: Sequence[int], occurrence_labels: Sequence[tuple[str, ...]], *, contiguous: bool
+        cls,
+        root: Node,
+        occurrence_bits: Sequence[int],
+        occurrence_labels: Sequence[tuple[str, ...]],
+        *,
+        contiguous: bool,
+        refusal: Callable[[int, str], LimitError] = too_large,
     ) -> Automaton:
         """Make the automaton of a bound pattern."""
-        automaton = cls(StepMachine(root, occurrence_bits), occurrence_labels, contiguous)
+        automaton = cls(StepMachine(root, occurrence_bits), occurrence_labels, contiguous, refusal, MAX_PLACES // depth(root))
         automaton._number(frozenset((automaton.machine.initial,)))
         return automaton
 
@@ -125,11 +134,7 @@ class Automaton:
         return self._kept(left)
 
     def _kept(self, configurations: Iterable[Configuration]) -> frozenset[Configuration]:
-        return frozenset(
-            configuration
-            for configuration in configurations
-            if self.machine.movable(configuration) and self.machine.viable(configuration)
-        )
+        return frozenset(configuration for configuration in configurations if self.machine.goes_on(configuration))
 
     def _any_accepting(self, configurations: Iterable[Configuration]) -> bool:
         return any(self.machine.accepting(configuration) for configuration in configurations)
@@ -148,12 +153,11 @@ class Automaton:
             return -1
         number = self._state_numbers.get(configurations)
         if number is None:
+            self._configurations += len(configurations)
+            if self._configurations > self.most_configurations:
+                raise self.refusal(self.most_configurations, "configurations of automaton states")
             if len(self.states) >= MAX_STATES:
-                raise LimitError(
-                    "AUTOMATON_TOO_LARGE",
-                    f"The pattern needs more than {MAX_STATES} automaton states.",
-                    hint="Use smaller repetition bounds or fewer parts under AND.",
-                )
+                raise self.refusal(MAX_STATES, "automaton states")
             number = self._state_numbers[configurations] = len(self.states)
             self.states.append(tuple(sorted(configurations, key=repr)))
         return number

@@ -53,6 +53,11 @@ class StepMachine:
         self._children: list[tuple[int, ...]] = []
         self._nullable: list[bool] = []
         self._bits = list(occurrence_bits)
+        # Configurations share their inner parts, so what was computed of these is kept.
+        self._moves: dict[tuple[Configuration, int], tuple[Move, ...]] = {}
+        self._first: dict[tuple[int, int], tuple[Move, ...]] = {}
+        self._accepts: dict[Configuration, bool] = {}
+        self._keeps: dict[Configuration, bool] = {}
         self.initial: Configuration = ("initial", self._register(root))
 
     def _register(self, node: Node) -> int:
@@ -70,6 +75,19 @@ class StepMachine:
 
     def accepting(self, state: Configuration) -> bool:
         """Return whether the pattern is complete."""
+        known = self._accepts.get(state)
+        if known is None:
+            known = self._accepts[state] = self._accepting(state)
+        return known
+
+    def goes_on(self, state: Configuration) -> bool:
+        """Return whether an event can still be taken, and some continuation may complete the pattern."""
+        known = self._keeps.get(state)
+        if known is None:
+            known = self._keeps[state] = self.movable(state) and self.viable(state)
+        return known
+
+    def _accepting(self, state: Configuration) -> bool:
         match state:
             case ("done",):
                 return True
@@ -116,8 +134,14 @@ class StepMachine:
                 return self.movable(state) and all(self.viable(part) for part in parts)
         return self.movable(state)
 
-    def moves(self, state: Configuration, bits: int) -> Iterator[Move]:
-        """Yield every way to take an event whose predicate bits are given."""
+    def moves(self, state: Configuration, bits: int) -> tuple[Move, ...]:
+        """Return every way to take an event whose predicate bits are given."""
+        known = self._moves.get((state, bits))
+        if known is None:
+            known = self._moves[state, bits] = tuple(self._moves_of(state, bits))
+        return known
+
+    def _moves_of(self, state: Configuration, bits: int) -> Iterator[Move]:
         match state:
             case ("initial", number):
                 yield from self._first_moves(number, bits)
@@ -168,7 +192,13 @@ class StepMachine:
                 )
         return state
 
-    def _first_moves(self, number: int, bits: int) -> Iterator[Move]:
+    def _first_moves(self, number: int, bits: int) -> tuple[Move, ...]:
+        known = self._first.get((number, bits))
+        if known is None:
+            known = self._first[number, bits] = tuple(self._first_moves_of(number, bits))
+        return known
+
+    def _first_moves_of(self, number: int, bits: int) -> Iterator[Move]:
         node = self._nodes[number]
         children = self._children[number]
         match node:

@@ -92,6 +92,10 @@ class Adapter(ABC):
         """Return the rows as a user gets them."""
 
     @abstractmethod
+    def batches(self, relation: Relation) -> Any:
+        """Return the rows as batches that are computed as they are read."""
+
+    @abstractmethod
     def result_schema(self, relation: Relation) -> Any:
         """Return the columns as a user gets them."""
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from eventide.errors import BindError, DataError
+from eventide.errors import BindError, DataError, LimitError
 from eventide.records import record
 from eventide.runtime.relational.adapter import Adapter
 from eventide.runtime.relational.arrays import arrow_array, numpy_values
@@ -43,9 +43,13 @@ class Found:
     @cached_property
     def table(self) -> pa.Table:
         """All rows."""
+        with errors_of_duckdb():
+            return pa.Table.from_batches(self.batches(), self.schema)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows as they are found, which is done anew for each caller."""
         with connected(self._relation.sources) as connection, errors_of_duckdb():
-            reader = connection.sql(self._relation.sql).to_arrow_reader(PREPARED_ROWS)
-            return pa.Table.from_batches(self._run(iter(reader)), self.schema)
+            yield from self._run(iter(connection.sql(self._relation.sql).to_arrow_reader(PREPARED_ROWS)))
 
 
 @record
@@ -58,12 +62,14 @@ class DuckRelation:
     sql: str
     sources: Mapping[str, Source]
     only: Any = None
+    by_row: bool = False
+    """Whether each row comes of one row of the only source, so that it can be computed by itself."""
 
     @classmethod
     def of(cls, source: pa.Table | Found | Pushed) -> DuckRelation:
         """Take a table under a name of its own."""
         name = f"__et_arrow_{next(_NUMBERS)}"
-        return cls(f"SELECT * FROM {name}", {name: source}, source)
+        return cls(f"SELECT * FROM {name}", {name: source}, source, by_row=True)
 
     @property
     def table(self) -> pa.Table | None:
@@ -93,6 +99,23 @@ class DuckRelation:
             return self.only.table if isinstance(self.only, Found) else self.only
         with connected(self.sources) as connection, errors_of_duckdb():
             return connection.sql(self.sql).to_arrow_table()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows as they are computed, where they come one by one of what a function finds; else all at the end."""
+        found = next(iter(self.sources.values()))
+        if not self.by_row or not isinstance(found, Found):
+            yield from self.rows().to_batches()
+        elif self.only is found:
+            yield from found.batches()
+        else:
+            (name,) = self.sources
+            pushed = {name: Pushed(name, found.schema)}
+            standing = StandingQuery(standing_database().cursor(), self.sql, pushed, {}, errors_of_duckdb)
+            try:
+                for batch in found.batches():
+                    yield from standing.run({name: pa.Table.from_batches([batch])}).to_batches()
+            finally:
+                standing.close()
 
 
 class DuckAdapter(Adapter):
@@ -132,7 +155,8 @@ class DuckAdapter(Adapter):
     def select(self, relation: DuckRelation, columns: Columns, where: str | None = None) -> DuckRelation:
         """Return columns of the rows that a condition keeps."""
         kept = f" WHERE {where}" if where else ""
-        return relation.over(f"SELECT {self._listed(columns)} FROM ({relation.sql}){kept}")
+        sql = f"SELECT {self._listed(columns)} FROM ({relation.sql}){kept}"
+        return DuckRelation(sql, relation.sources, by_row=relation.by_row)
 
     def extend(self, relation: DuckRelation, columns: Columns) -> DuckRelation:
         """Return all rows with further columns."""
@@ -188,6 +212,10 @@ class DuckAdapter(Adapter):
     def result(self, relation: DuckRelation) -> pa.Table:
         """Return the rows as an Arrow table."""
         return relation.rows()
+
+    def batches(self, relation: DuckRelation) -> pa.RecordBatchReader:
+        """Return a reader that computes the rows as it is read."""
+        return pa.RecordBatchReader.from_batches(self.schema(relation), relation.batches())
 
     def result_schema(self, relation: DuckRelation) -> pa.Schema:
         """Return the columns with their Arrow types."""
@@ -290,8 +318,16 @@ def errors_of_duckdb() -> Iterator[None]:
     """Turn DuckDB's errors into ours; its relations are lazy, so they come where results are read."""
     try:
         yield
+    except (duckdb.OutOfMemoryException, MemoryError):
+        raise no_memory() from None
     except duckdb.Error as error:
         raise _bad_expression(error) from None
+
+
+def no_memory() -> LimitError:
+    """Return the error of a result that does not fit into memory."""
+    hint = "Add LIMIT or select fewer columns, or read the matches in batches: q.match(events, batches=True)."
+    return LimitError("TOO_MUCH_MEMORY", "The result does not fit into memory.", hint=hint)
 
 
 def _bad_expression(error: duckdb.Error) -> BindError | DataError:

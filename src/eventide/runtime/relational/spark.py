@@ -110,6 +110,14 @@ class SparkAdapter(Adapter):
         """Return the DataFrame."""
         return relation
 
+    def batches(self, relation: DataFrame) -> DataFrame:  # noqa: ARG002 - a DataFrame is never all in memory
+        """Refuse: Spark's tasks write what they find."""
+        raise BindError(
+            "ONLY_EMBEDDED",
+            "batches is for events in this process; Spark's tasks never hold all matches.",
+            hint="Leave it out, and write the DataFrame or read it with toLocalIterator().",
+        )
+
     def result_schema(self, relation: DataFrame) -> st.StructType:
         """Return the columns with Spark's types."""
         return relation.schema

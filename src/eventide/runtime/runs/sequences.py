@@ -35,7 +35,7 @@ def matching(source: EventInput, plan: Plan, options: RunOptions) -> Work:
     return tables.matching(source, plan, options)
 
 
-def counting(source: EventInput, plan: Plan, options: RunOptions) -> Work:  # noqa: ARG001 - none of them acts here
+def counting(source: EventInput, plan: Plan, options: RunOptions) -> Work:
     """Return the run that counts the matches of each key."""
     _refuse_nested_keys(source, plan)
     if source.streaming:
@@ -47,7 +47,7 @@ def counting(source: EventInput, plan: Plan, options: RunOptions) -> Work:  # no
     method = plan.totals_method
     if method.growth is Growth.ENUMERATION and plan.explosive:
         warn(f"count enumerates every match here, because {method.reason}.")
-    return tables.counting(source, plan)
+    return tables.counting(source, plan, options)
 
 
 def timing_out(source: EventInput, plans: TimeoutPlans, options: RunOptions) -> Work:
@@ -98,6 +98,12 @@ def matching_together(plans: Mapping[str, Plan], source: EventInput, options: Ru
 def check_settings(source: EventInput, plan: Plan, options: RunOptions) -> None:
     """Refuse settings of a match that cannot act on the events, or would give another result."""
     options.check(streaming=source.streaming)
+    if source.streaming and options.max_steps is not None:
+        raise BindError(
+            "ONLY_ON_TABLES",
+            "max_steps of an event query is for tables; on a stream each micro-batch has steps of its own.",
+            hint="Narrow WITHIN, or leave max_steps out.",
+        )
     for _, schema in plan.streams:
         bind_lateness(options.lateness, schema)
     check_way(options.distribution, options.slices)

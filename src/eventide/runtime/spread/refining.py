@@ -74,7 +74,7 @@ def finding(plan: Plan, layout: Layout, strategy: str, workers: int) -> Callable
             for worker in range(workers):
                 yield sent(worker, events=pack)
         handed = maximal_shares if strategy == MAXIMAL else match_shares
-        with errors_of_sequences():
+        with errors_of_sequences(plan):
             for worker, arrays in handed(plan, layout, table, strategy, workers):
                 yield sent(worker, found=pack_arrays(arrays))
 
@@ -87,7 +87,7 @@ def match_shares(
     """Find the matches of the unary part and yield each worker's shares of them, by row numbers of the table."""
     keys = table_keys(plan, layout)
     encoder = EventEncoder(plan, layout, keys)
-    matcher, _ = make_matcher(plan, StageLimits(), unjudged=True)
+    matcher, _ = make_matcher(plan, StageLimits().begun(), unjudged=True)
     assert isinstance(matcher, DagMatcher)
     assigner = Assigner(strategy, workers, SEED)
     held = np.empty(0, np.int32)
@@ -175,7 +175,7 @@ def judging(plan: Plan, layout: Layout, max_matches: int | None) -> Callable[[Ba
                 if worker is None:
                     worker = Worker(plan, layout, pa.Table.from_batches(unpack_events(packs)).combine_chunks(), max_matches)
                     packs = []
-                with errors_of_sequences():
+                with errors_of_sequences(plan):
                     yield from worker.judged(unpack_arrays(found))
 
     return run

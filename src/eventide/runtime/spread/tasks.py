@@ -46,7 +46,7 @@ class TaskWork:
         assert isinstance(source.engine, SparkAdapter)
         self._engine = source.engine
         self._source = source
-        self._max_matches = options.max_matches
+        self._limits = StageLimits(options.max_matches, options.max_steps, max_memory=options.max_memory)
         self._distribution = distribution_of(source, plan, options)
         cut = self._distribution.strategy is not None or options.distribution == SLICES
         self._plan = enumerated_plan(plan) if cut else plan
@@ -61,7 +61,7 @@ class TaskWork:
     def match(self, prepared: DataFrame) -> DataFrame:
         """Return what the match stages of all tasks find."""
         distribution = self._distribution
-        stage = stage_for(self._plan, self._layout, self._engine.schema(prepared), StageLimits(self._max_matches))
+        stage = stage_for(self._plan, self._layout, self._engine.schema(prepared), self._limits)
         if distribution.strategy is not None or distribution.broadcast:
             found_by = _sliced if distribution.strategy is None else _refined
             return found_by(prepared, stage, distribution, spark_schema(stage.schema, prepared.schema))

@@ -6,11 +6,13 @@ from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from eventide.errors import warn
 from eventide.plan.matchers.registry import make_matcher, plan_with_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.totals.methods import Growth
 from eventide.records import record
 from eventide.runtime.stage.encoding import EventEncoder
+from eventide.runtime.stage.expecting import expectation, may_explode
 from eventide.runtime.stage.failures import errors_of_sequences
 from eventide.runtime.stage.gathering import Cuts
 from eventide.runtime.stage.keys import InterleavedKeys, SortedKeys
@@ -64,16 +66,20 @@ def assemble_events(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Ite
     tables = stage.cuts.whole_keys(batches, layout.keys) if whole_keys else stage.cuts.chunks(batches)
     if stage.sampled and not whole_keys and plan.choice.wants_sample:
         plan, tables = _with_sample(plan, layout, tables)
+    unwarned = detail is Detail.MATCHES and stage.limits.max_matches is None and not plan.warnings
+    if stage.sampled and unwarned and may_explode(plan):
+        tables = _warned(plan, layout, tables)
     keys = table_keys(plan, layout)
     encoder = EventEncoder(plan, layout, keys)
+    limits = stage.limits.begun()
     if whole_keys:
         propagation, labelling = _propagation_of(plan, detail)
         parts = Stage(keys, encoder, propagation, stage.collector(plan, layout, labelling, stage.prepared))
     else:
-        matcher, labelling = make_matcher(plan, stage.limits)
+        matcher, labelling = make_matcher(plan, limits)
         parts = Stage(keys, encoder, matcher, stage.collector(plan, layout, labelling, stage.prepared), holder=matcher)
-    with errors_of_sequences():
-        yield from parts.run(tables)
+    with errors_of_sequences(plan):
+        yield from limits.counted(parts.run(tables))
 
 
 def table_keys(plan: Plan, layout: Layout) -> KeyTracker:
@@ -94,6 +100,16 @@ def _with_sample(plan: Plan, layout: Layout, tables: Iterator[pa.Table]) -> tupl
         return plan, tables
     shown = Sample.of(plan, encoded_table(plan, layout, first.slice(0, MOST_EVENTS)))
     return plan_with_sample(plan, shown), chain([first], tables)
+
+
+def _warned(plan: Plan, layout: Layout, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Yield all tables, and warn before the first if its events let expect very many matches."""
+    for number, table in enumerate(tables):
+        if number == 0:
+            expected = expectation(plan, layout, table)
+            if expected is not None:
+                warn(expected)
+        yield table
 
 
 def _takes_whole_keys(plan: Plan, detail: Detail) -> bool:

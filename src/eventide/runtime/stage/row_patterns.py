@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from eventide.errors import DataError
+from eventide.errors import DataError, LimitError
 from eventide.match.budget import Resource, Spent
 from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
 from eventide.match.row_pattern.matcher import BadSkip, RowBatch, RowPartitions, SumOverflow
@@ -112,9 +112,10 @@ def assemble_rows(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Itera
     """Run the stage of a clause over rows that are sorted by partition and order."""
     collect = stage.collector(stage.plan, stage.layout, None, stage.prepared)
     keys = SortedKeys(stage.layout.keys)
-    parts = Stage(keys, RowEncoder(stage.plan), ROWS.make(stage.plan, stage.limits), collect)
-    with errors_of_row_patterns(stage.plan.query, stage.limits.max_steps):
-        yield from parts.run(stage.cuts.whole_keys(batches, stage.layout.keys))
+    limits = stage.limits.begun()
+    parts = Stage(keys, RowEncoder(stage.plan), ROWS.make(stage.plan, limits), collect)
+    with errors_of_row_patterns(stage.plan.query, stage.limits.steps):
+        yield from limits.counted(parts.run(stage.cuts.whole_keys(batches, stage.layout.keys)))
 
 
 @contextmanager
@@ -126,8 +127,12 @@ def errors_of_row_patterns(query: RowQuery, max_steps: int) -> Iterator[None]:
         if spent.resource is Resource.STEPS:
             hint = "Make conditions compare neighbouring rows (PREV) rather than the match so far, add WITHIN, "
             hint += "or raise max_steps."
-            raise limit_error(spent.resource, max_steps, hint) from None
-        raise limit_error(spent.resource, spent.amount, "Narrow the pattern, add WITHIN, or raise max_matches.") from None
+            raise limit_error(Spent(Resource.STEPS, max_steps), hint) from None
+        raised = "max_memory" if spent.resource is Resource.MEMORY else "max_matches"
+        raise limit_error(spent, f"Narrow the pattern, add WITHIN, or raise {raised}.") from None
+    except MemoryError:
+        hint = "Narrow the pattern, add WITHIN, or show ONE ROW PER MATCH."
+        raise LimitError("TOO_MUCH_MEMORY", "The process has no more memory.", hint=hint) from None
     except SumOverflow:
         raise DataError(
             "SUM_OVERFLOW", "A SUM in DEFINE is too large for 64 bits.", hint="Sum a double: SUM(CAST(A.x AS DOUBLE))."

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from eventide.plan.plan import Plan
 from eventide.records import record
+from eventide.runtime.stage.expecting import expectation, first_rows, may_explode
 from eventide.runtime.waiting import waiting
 
 if TYPE_CHECKING:
@@ -45,6 +47,14 @@ class TableWork:
         """Return the rows of the result."""
         with waiting("Eventide puts the matches together"):
             return self.finishing.of(self.engine, found)
+
+    def expectation(self) -> str | None:
+        """Return how many matches the first events let expect, where they are many and one process sees them."""
+        stage = self.stage(self.engine.schema(prepared := self.prepare()))
+        if not self.engine.in_process or not isinstance(stage.plan, Plan) or not may_explode(stage.plan):
+            return None
+        first = self.engine.result(self.engine.through(prepared, first_rows, stage.prepared))
+        return expectation(stage.plan, stage.layout, first)
 
     def explained(self) -> str:
         """Return the engine's plan: of Prepare alone where matching would run at once."""

@@ -27,7 +27,9 @@ def matching(source: RowInput, plan: RowPlan, options: RunOptions) -> TableWork:
     columns = RowPreparation(plan, source.engine.dialect)
     in_order = columns.in_order(source.engine, source.rows)
     preparation = columns.preparation()
-    limits = StageLimits(options.max_matches, options.max_steps)
+    limits = StageLimits(
+        options.max_matches, options.max_steps, max_memory=options.max_memory, gathers=source.engine.in_process
+    )
     return TableWork(
         source.engine,
         _numbered(source, in_order=in_order),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eventide.errors import warn
@@ -33,16 +34,17 @@ def matching(source: EventInput, plan: Plan, options: RunOptions) -> Work:
     return TaskWork(source, plan, options)
 
 
-def counting(source: EventInput, plan: Plan) -> TableWork:
+def counting(source: EventInput, plan: Plan, options: RunOptions) -> TableWork:
     """Return the run that counts the matches of each key."""
     layout = layout_of(plan)
     names = [name.text for name in plan.query.partition_by]
     shown = [*zip(names, layout.keys, strict=False), *((name, name) for name in (collect.MATCHES, collect.APPROXIMATE))]
+    limits = replace(table_limits(source, plan, options), matches_pay=False)
     return TableWork(
         source.engine,
         source.events,
         _preparation(source, plan, layout),
-        lambda prepared: stage_for(plan, layout, prepared, collector=collect.CountRows),
+        lambda prepared: stage_for(plan, layout, prepared, limits, collector=collect.CountRows),
         Finish(shown),
     )
 
@@ -53,8 +55,19 @@ def _matching_by_keys(source: EventInput, plan: Plan, options: RunOptions) -> Ta
         source.engine,
         source.events,
         _preparation(source, plan, layout),
-        lambda prepared: stage_for(plan, layout, prepared, StageLimits(options.max_matches), cuts=options.cuts),
+        lambda prepared: stage_for(plan, layout, prepared, table_limits(source, plan, options), cuts=options.cuts),
         Finish(None) if isinstance(plan.results, Groups) else finish_of(plan, source.engine.dialect),
+    )
+
+
+def table_limits(source: EventInput, plan: Plan, options: RunOptions) -> StageLimits:
+    """Return the caps of a run: rows that one process gathers count, and what adds matches up is not paid by them."""
+    return StageLimits(
+        options.max_matches,
+        options.max_steps,
+        max_memory=options.max_memory,
+        gathers=source.engine.in_process and not (options.batches and plan.most_rows is None),
+        matches_pay=plan.results is None,
     )
 
 

@@ -28,7 +28,7 @@ CLAUSE = "match"
 """The name of the query in a run of one."""
 
 
-def row_work(plan: RowPlan, dialect: Dialect, options: StreamOptions, max_steps: int) -> StreamWork:
+def row_work(plan: RowPlan, dialect: Dialect, options: StreamOptions, max_steps: int | None) -> StreamWork:
     """Return the run of a clause over a stream."""
     check_streamable(plan)
     if options.overflow == DROP_OLDEST:

@@ -61,7 +61,7 @@ class EventBucketQuery(BucketQuery):
     def __init__(self, make_parts: MakeParts, plan: Plan, layout: Layout, slices: int = 1, slice_index: int = 0) -> None:
         self._plan = plan
         self._layout = layout
-        self._limits = StageLimits(slices=slices, slice_index=slice_index)
+        self._limits = StageLimits(slices=slices, slice_index=slice_index, gathers=True)
         self._make_parts = make_parts
         self._codes = [number for number, value in enumerate(plan.values) if value.encoding is Encoding.CODE]
         # That the attribute never decreases can only be seen while its last value is known.
@@ -74,13 +74,15 @@ class EventBucketQuery(BucketQuery):
         self._fresh = 0
         self._calls = 0
         self._kept: int | None = None
+        self._limits = self._limits.begun()
         self._parts = self._make_parts(self._plan, self._layout, self._limits)
         parts = self._parts
         self._stage: Stage[Any] = Stage(parts.keys, parts.order, parts.advance, parts.collect, holder=parts.advance)
 
     def advance(self, fresh: pa.Table, watermark: int) -> list[pa.Table]:
         """Take events and return the results that are now certain."""
-        with errors_of_sequences():
+        self._limits.begin_batch()
+        with errors_of_sequences(self._plan, streaming=True):
             self._parts.collect.learn(fresh.schema)
             found = [*self._taken(self._parts.order.release(fresh, watermark)), *self._passed(watermark)]
         limited = self._limited(found)
@@ -92,11 +94,11 @@ class EventBucketQuery(BucketQuery):
     def _taken(self, table: pa.Table | None) -> Iterator[pa.Table]:
         if table is not None and table.num_rows:
             self._fresh += table.num_rows
-            yield from map(_as_table, self._stage.take(table))
+            yield from map(_as_table, self._limits.counted(self._stage.take(table)))
 
     def _passed(self, watermark: int) -> Iterator[pa.Table]:
         """Learn that no event below the watermark comes any more; forget what no event to come can reach."""
-        yield from map(_as_table, self._stage.collected(self._parts.order.passed(watermark)))
+        yield from map(_as_table, self._limits.counted(self._stage.collected(self._parts.order.passed(watermark))))
         self._calls += 1
         if self._kept is None or self._fresh > self._kept or self._calls >= MOST_CALLS:
             self._forget()
@@ -129,7 +131,7 @@ class EventBucketQuery(BucketQuery):
             return []
         copy = EventBucketQuery(self._make_parts, self._plan, self._layout, self._limits.slices, self._limits.slice_index)
         copy.load(self.dump())
-        with errors_of_sequences():
+        with errors_of_sequences(self._plan, streaming=True):
             return copy._limited([*copy._taken(copy._parts.order.rest()), *map(_as_table, copy._stage.end())])
 
     def _limited(self, found: list[pa.Table]) -> list[pa.Table]:

@@ -19,7 +19,7 @@ from eventide.plan.expressions.schema import CLOCK_COLUMN
 from eventide.plan.matchers.registry import ROWS
 from eventide.records import record
 from eventide.runtime.collect.row_lines import RowFiller
-from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS, StageLimits
+from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.stage.row_patterns import encoded_rows, errors_of_row_patterns, plain_column
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_COLUMNS, BucketQuery, Held
 from eventide.runtime.streams.queries.row_identity import RowSource, line_columns
@@ -64,12 +64,13 @@ class RowBucketQuery(BucketQuery):
     """One clause over the partitions of a bucket; `order` and `payload` are the columns that `RowPreparation` names."""
 
     def __init__(
-        self, plan: RowPlan, order: Sequence[str], payload: Sequence[str], *, max_steps: int = DEFAULT_MAX_STEPS
+        self, plan: RowPlan, order: Sequence[str], payload: Sequence[str], *, max_steps: int | None = None
     ) -> None:
         self._plan = plan
         self._payload = list(payload)
-        self._max_steps = max_steps
-        self._matcher = ROWS.make(plan, StageLimits(max_steps=max_steps))
+        limits = StageLimits(max_steps=max_steps)
+        self._max_steps = limits.steps
+        self._matcher = ROWS.make(plan, limits)
         self._needs = plan.needs
         behind = [
             OrderKey(name, key.descending, key.nulls_first)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eventide.records import record
-from eventide.runtime.held_rows import HeldRows
 from eventide.runtime.relational.arrays import arrow_array, numpy_values
 from eventide.runtime.relational.functions import take
+from eventide.runtime.relational.held_rows import HeldRows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
