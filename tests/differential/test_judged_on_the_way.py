@@ -14,6 +14,14 @@ BATCHES = 20
 QUERIES = 40
 
 
+@pytest.fixture(autouse=True)
+def _every_end_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a handful of candidates be many; the streams that the oracle can take have no more."""
+    for name in ("MANY_CANDIDATES", "MANY_TO_LIST"):
+        monkeypatch.setattr(f"eventide.match.dag.enumerator.{name}", 0)
+    monkeypatch.setattr("eventide.match.dag.judged.judging.FIRST_ROOM", 4)
+
+
 @pytest.mark.parametrize("seed", seeds(BATCHES, quick=3))
 def test_extrema_judged_for_each_event_are_extrema(seed: int) -> None:
     run_batch(Sequences(make_extremum_trial, streams=10), seed, (EMBEDDED,), queries=QUERIES)

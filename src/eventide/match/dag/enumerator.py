@@ -28,6 +28,9 @@ from eventide.match.dag.kernel import ACCEPTED, OPEN_ACCEPT, TOP
 from eventide.match.dag.preferred import enumerate_preferred
 from eventide.match.dag.selection import drop_duplicates, select
 from eventide.match.dag.slicing import NEVER_COUNTED, counted_values
+from eventide.match.dag.judged.candidates import count_candidates
+from eventide.match.dag.judged.judging import JudgedDag
+from eventide.match.dag.judged.maximal import maximal_matches, maximal_supports
 from eventide.match.protocol import Keep
 
 if TYPE_CHECKING:
@@ -36,11 +39,14 @@ if TYPE_CHECKING:
     from eventide.match.budget import Account
     from eventide.match.dag.event_store import EventStore
     from eventide.match.dag.nodes import Nodes
+    from eventide.match.dag.judged.judging import Judged
     from eventide.match.protocol import MatcherSettings
 
 CHUNK_MATCHES = 1 << 16
 FIRST_GROUP, LARGEST_GROUP = 256, 1 << 14
 """How many accepts a selector looks at together; no more than the first number where matches are capped."""
+MANY_CANDIDATES, MANY_TO_LIST = 1 << 12, 1 << 16
+"""Ends with more candidates have them judged before any is listed; with more than the second number where all are listed."""
 
 
 class Enumerator(ABC):
@@ -108,19 +114,98 @@ class Enumerator(ABC):
             self._counters[OPEN_ACCEPT] = max(0, int(self._counters[OPEN_ACCEPT]) - count)
 
     def _enumerate(self, count: int) -> Iterator[MatchBatch]:
+        if not self._judges_first():
+            yield from self._enumerate_stretch(0, count)
+            return
+        many = self._many_candidates(count)
+        begin = 0
+        judged = None
+        while begin < count:
+            end = self._group_end(begin, 1, count)
+            if not many[begin:end].any():
+                while end < count and not many[end]:
+                    end = self._group_end(end, 1, count)
+                    if many[end - 1]:
+                        break
+                yield from self._enumerate_stretch(begin, end)
+            else:
+                judged = judged or self._judged_dag()
+                yield from self._enumerate_judged(judged, begin, end)
+            begin = end
+
+    def _judges_first(self) -> bool:
+        """Whether ends with many candidates have them judged before they are listed."""
+        settings = self._settings
+        able = settings.explosive and settings.slices == 1 and not self.judges_on_arrival
+        return able and (settings.checked or settings.keep is Keep.MAX) and settings.labelled.summaries() is not None
+
+    def _many_candidates(self, count: int) -> npt.NDArray[np.bool_]:
+        """Return which accepts have too many candidates to walk them one by one."""
+        counts = np.empty(int(self._counters[TOP]))
+        count_candidates(self._nodes, len(counts), counts)
+        listing = not self._selects() and self._settings.quota is None
+        few = MANY_TO_LIST if listing else MANY_CANDIDATES
+        many: npt.NDArray[np.bool_] = counts[self._accepts.node[:count]] > few
+        return many
+
+    def _judged_dag(self) -> JudgedDag:
+        settings, labelled = self._settings, self._settings.labelled
+        summarised = labelled.summaries()
+        assert summarised is not None
+        # A selector compares supports, which the result need not show.
+        witnesses = settings.deduplicate and settings.keep is Keep.ALL
+        dag = JudgedDag(labelled.programs(), labelled.absences(), *summarised, labelled.visible(), witnesses=witnesses)
+        dag.look_below(self._nodes, self._rows.store, int(self._counters[TOP]))
+        return dag
+
+    def _enumerate_judged(self, dag: JudgedDag, begin: int, end: int) -> Iterator[MatchBatch]:
+        """Yield the matches of one end from its judged DAG, which holds no other candidates."""
+        settings = self._settings
+        enough = COUNT_LIMIT
+        if settings.keep is Keep.ANY:
+            enough = 1
+        elif settings.quota is not None and not self._selects():
+            enough = settings.quota - int(self._taken[self._accepts.key[begin]])
+            if enough <= 0:
+                return
+        judged, self._walk = dag.judged(
+            self._nodes, self._accepts, begin, end, self._walk, self._rows.store, enough, self._account
+        )
+        if judged is None:
+            yield from self._enumerate_stretch(begin, end)
+            return
+        count = len(judged.accepts.row)
+        if settings.keep is Keep.MAX and count:
+            yield from self._enumerate_maximal(judged)
+        elif settings.keep in (Keep.NEXT, Keep.LAST):
+            yield from self._enumerate_preferred(0, count, judged)
+        else:
+            yield from self._enumerate_stretch(0, count, judged)
+
+    def _enumerate_maximal(self, judged: Judged) -> Iterator[MatchBatch]:
+        """Yield what MAX keeps of one end."""
+        supports = maximal_supports(judged, self._account)
+        if supports is None:
+            yield from self._enumerate_stretch(0, len(judged.accepts.row), judged)
+            return
+        found, number, self._walk = maximal_matches(judged, *supports, self._walk, self._account, larger_found, CHUNK_MATCHES)
+        yield self._counted(self._without_duplicates(found, number))
+
+    def _enumerate_stretch(self, begin: int, count: int, judged: Judged | None = None) -> Iterator[MatchBatch]:
+        """Yield the matches of the accepts from `begin` on, or of those of a judged DAG."""
         if self._settings.keep in (Keep.NEXT, Keep.LAST) and not self._settings.checked:
-            yield from self._enumerate_preferred(count)
+            yield from self._enumerate_preferred(begin, count)
             return
         selecting = self._selects()
-        accept = 0
+        accept = begin
         size = 0
         walk = self._walk
-        step = self._enumerator()
-        begin_of_group, group = 0, FIRST_GROUP
+        step = self._enumerator(judged)
+        begin_of_group, group = begin, FIRST_GROUP
         largest = LARGEST_GROUP if self._settings.budget.matches is None else FIRST_GROUP
         found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         while accept < count or size > 0:
-            last = self._group_end(begin_of_group, group, count) if selecting else count
+            last = self._group_end(begin_of_group, group, count) if selecting and judged is None else count
             found.offset[0] = 0
             written = 0
             while True:
@@ -148,17 +233,18 @@ class Enumerator(ABC):
                 found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         self._walk = walk
 
-    def _enumerate_preferred(self, count: int) -> Iterator[MatchBatch]:
-        """Yield what NEXT or LAST keeps; without conditions between events the winners are found without their rivals."""
-        accept = root = size = number = 0
+    def _enumerate_preferred(self, begin: int, count: int, judged: Judged | None = None) -> Iterator[MatchBatch]:
+        """Yield what NEXT or LAST keeps; where no condition is left to judge the winners are found without their rivals."""
+        accept, root, size, number = begin, 0, 0, 0
         latest = self._settings.keep is Keep.LAST
-        seen = np.zeros(int(self._counters[TOP]), np.int64)
+        nodes, accepts = (self._nodes, self._accepts) if judged is None else (judged.nodes, judged.accepts)
+        seen = np.zeros(int(self._counters[TOP]) if judged is None else judged.top, np.int64)
         found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         status = SPENT
         while status != FINISHED:
             status, accept, root, size, number = enumerate_preferred(
-                self._nodes,
-                self._accepts,
+                nodes,
+                accepts,
                 accept,
                 count,
                 root,
@@ -181,12 +267,13 @@ class Enumerator(ABC):
                 yield self._counted(self._without_duplicates(found, number))
                 found, number = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES), 0
 
-    def _enumerator(self) -> Callable[..., tuple[int, int, int, int]]:
-        settings, nodes, accepts, taken, account = self._settings, self._nodes, self._accepts, self._taken, self._account
+    def _enumerator(self, judged: Judged | None = None) -> Callable[..., tuple[int, int, int, int]]:
+        settings, taken, account = self._settings, self._taken, self._account
+        nodes, accepts = (self._nodes, self._accepts) if judged is None else (judged.nodes, judged.accepts)
         # A selector needs all candidates, so the quota is applied to what it keeps.
         quota = COUNT_LIMIT if settings.quota is None or self._selects() else settings.quota
         one_each = settings.keep is Keep.ANY
-        plain = not settings.checked and settings.slices == 1
+        plain = judged is not None or (not settings.checked and settings.slices == 1)
         kernel: Callable[..., tuple[int, int, int, int]] = enumerate_plain if plain else enumerate_checked
         checks = () if plain else self._checks()
 
