@@ -24,13 +24,13 @@ from eventide.match.dag.enumeration import (
     new_accepts,
     new_found,
 )
+from eventide.match.dag.judged.candidates import count_candidates
+from eventide.match.dag.judged.judging import JudgedDag
+from eventide.match.dag.judged.maximal import maximal_matches, maximal_supports
 from eventide.match.dag.kernel import ACCEPTED, OPEN_ACCEPT, TOP
 from eventide.match.dag.preferred import enumerate_preferred
 from eventide.match.dag.selection import drop_duplicates, select
 from eventide.match.dag.slicing import NEVER_COUNTED, counted_values
-from eventide.match.dag.judged.candidates import count_candidates
-from eventide.match.dag.judged.judging import JudgedDag
-from eventide.match.dag.judged.maximal import maximal_matches, maximal_supports
 from eventide.match.protocol import Keep
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from eventide.match.budget import Account
     from eventide.match.dag.event_store import EventStore
-    from eventide.match.dag.nodes import Nodes
     from eventide.match.dag.judged.judging import Judged
+    from eventide.match.dag.nodes import Nodes
     from eventide.match.protocol import MatcherSettings
 
 CHUNK_MATCHES = 1 << 16

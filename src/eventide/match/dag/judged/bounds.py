@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.compilation import inner_kernel, kernel
-from eventide.match.dag.nodes import BOTTOM, UNION
 from eventide.match.dag.judged.summaries import KNOWN, LARGEST_KEY, NULL, SETTLED
+from eventide.match.dag.nodes import BOTTOM, UNION
 from eventide.match.programs.operators import Op
 
 FAILS, UNKNOWN, HOLDS = -1, 0, 1

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from eventide.compilation import inner_kernel, kernel
 from eventide.match.budget import SPENT
 from eventide.match.dag.checking import surroundings_are_clean
-from eventide.match.dag.nodes import BOTTOM, UNION
 from eventide.match.dag.judged.bounds import foresee, too_close
 from eventide.match.dag.judged.summaries import drop, mixed, place_of_cell, put_in_front, summarise
+from eventide.match.dag.nodes import BOTTOM, UNION
 from eventide.match.programs.operators import STACK
 from eventide.match.programs.programs import closes, joins, new_scratch
 

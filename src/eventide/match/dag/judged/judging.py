@@ -8,7 +8,6 @@ import numpy as np
 
 from eventide.match.budget import SPENT
 from eventide.match.dag.enumeration import Accepts, grow_walk
-from eventide.match.dag.nodes import new_nodes
 from eventide.match.dag.judged.bounds import FACTS, MOST_ADDED, look_below
 from eventide.match.dag.judged.building import (
     COUNTERS,
@@ -32,6 +31,7 @@ from eventide.match.dag.judged.building import (
     spread_out,
 )
 from eventide.match.dag.judged.summaries import new_cells
+from eventide.match.dag.nodes import new_nodes
 
 if TYPE_CHECKING:
     from typing import Any
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     from eventide.match.budget import Account
     from eventide.match.dag.enumeration import Absences, Store, Walk
-    from eventide.match.dag.nodes import Nodes
     from eventide.match.dag.judged.bounds import Bounded
     from eventide.match.dag.judged.summaries import Summaries
+    from eventide.match.dag.nodes import Nodes
     from eventide.match.programs.programs import Programs
 
 FIRST_ROOM = 1 << 10

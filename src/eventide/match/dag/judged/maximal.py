@@ -8,7 +8,6 @@ import numpy as np
 
 from eventide.match.budget import SPENT
 from eventide.match.dag.enumeration import FINISHED, GROW, grow_walk, new_found
-from eventide.match.dag.nodes import UNION
 from eventide.match.dag.judged.dominance import (
     COUNTERS,
     MEMBERS,
@@ -19,6 +18,7 @@ from eventide.match.dag.judged.dominance import (
     unite_roots,
     write_supports,
 )
+from eventide.match.dag.nodes import UNION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
