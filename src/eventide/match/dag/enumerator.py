@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from eventide.match.dag.enumeration import (
     new_found,
 )
 from eventide.match.dag.judged.candidates import count_candidates
-from eventide.match.dag.judged.judging import JudgedDag
+from eventide.match.dag.judged.judging import EndCounts, JudgedDag
 from eventide.match.dag.judged.maximal import maximal_matches, maximal_supports
 from eventide.match.dag.kernel import ACCEPTED, OPEN_ACCEPT, TOP
 from eventide.match.dag.preferred import enumerate_preferred
@@ -62,6 +62,8 @@ class Enumerator(ABC):
     _walk: Walk
     _absence_count: int
 
+    counts_only = False
+    """Whether the number of matches of an end will do for the matches."""
     judges_on_arrival = False
     """Whether conditions are judged as events arrive, so that enumeration only judges whole matches."""
 
@@ -103,7 +105,7 @@ class Enumerator(ABC):
         self._counters[OPEN_ACCEPT] = settled
         return settled
 
-    def _flush(self, count: int) -> Iterator[MatchBatch]:
+    def _flush(self, count: int) -> Iterator[Any]:
         """Enumerate the first `count` accepts and forget them."""
         if count:
             yield from self._enumerate(count)
@@ -113,7 +115,7 @@ class Enumerator(ABC):
             self._counters[ACCEPTED] = total - count
             self._counters[OPEN_ACCEPT] = max(0, int(self._counters[OPEN_ACCEPT]) - count)
 
-    def _enumerate(self, count: int) -> Iterator[MatchBatch]:
+    def _enumerate(self, count: int) -> Iterator[Any]:
         if not self._judges_first():
             yield from self._enumerate_stretch(0, count)
             return
@@ -143,7 +145,7 @@ class Enumerator(ABC):
         """Return which accepts have too many candidates to walk them one by one."""
         counts = np.empty(int(self._counters[TOP]))
         count_candidates(self._nodes, len(counts), counts)
-        listing = not self._selects() and self._settings.quota is None
+        listing = not self._selects() and self._settings.quota is None and not self.counts_only
         few = MANY_TO_LIST if listing else MANY_CANDIDATES
         many: npt.NDArray[np.bool_] = counts[self._accepts.node[:count]] > few
         return many
@@ -158,7 +160,7 @@ class Enumerator(ABC):
         dag.look_below(self._nodes, self._rows.store, int(self._counters[TOP]))
         return dag
 
-    def _enumerate_judged(self, dag: JudgedDag, begin: int, end: int) -> Iterator[MatchBatch]:
+    def _enumerate_judged(self, dag: JudgedDag, begin: int, end: int) -> Iterator[MatchBatch | EndCounts]:
         """Yield the matches of one end from its judged DAG, which holds no other candidates."""
         settings = self._settings
         enough = COUNT_LIMIT
@@ -168,19 +170,41 @@ class Enumerator(ABC):
             enough = settings.quota - int(self._taken[self._accepts.key[begin]])
             if enough <= 0:
                 return
-        judged, self._walk = dag.judged(
-            self._nodes, self._accepts, begin, end, self._walk, self._rows.store, enough, self._account
-        )
+        elif settings.quota is not None and settings.keep is Keep.ALL:
+            yield from self._enumerate_quota(dag, begin, end, settings.quota)
+            return
+        judged = self._judged(dag, begin, end, enough)
         if judged is None:
             yield from self._enumerate_stretch(begin, end)
             return
         count = len(judged.accepts.row)
-        if settings.keep is Keep.MAX and count:
+        if self.counts_only and settings.keep is Keep.ALL and not settings.deduplicate:
+            yield EndCounts(judged.accepts.row[:1], [judged.matches()] if count else [])
+        elif settings.keep is Keep.MAX and count:
             yield from self._enumerate_maximal(judged)
         elif settings.keep in (Keep.NEXT, Keep.LAST):
             yield from self._enumerate_preferred(0, count, judged)
         else:
             yield from self._enumerate_stretch(0, count, judged)
+
+    def _judged(self, dag: JudgedDag, begin: int, end: int, enough: int) -> Judged | None:
+        store, account = self._rows.store, self._account
+        judged, self._walk = dag.judged(self._nodes, self._accepts, begin, end, self._walk, store, enough, account)
+        return judged
+
+    def _enumerate_quota(self, dag: JudgedDag, begin: int, end: int, quota: int) -> Iterator[MatchBatch]:
+        """Yield as many different matches of one end as LIMIT may want: more are judged while too many show the same."""
+        enough = 4 * quota
+        while True:
+            judged = self._judged(dag, begin, end, enough)
+            if judged is None:
+                yield from self._enumerate_stretch(begin, end)
+                return
+            found = list(self._enumerate_stretch(0, len(judged.accepts.row), judged))
+            if not judged.stopped or sum(len(batch.start) for batch in found) >= quota:
+                yield from found
+                return
+            enough *= 8
 
     def _enumerate_maximal(self, judged: Judged) -> Iterator[MatchBatch]:
         """Yield what MAX keeps of one end."""

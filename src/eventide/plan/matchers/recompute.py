@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 VACUOUS = "vacuous"
 """No match binds all that the condition asks for."""
+_JUDGED_LATE = frozenset(("count", "sum", "avg", "min", "max"))
+"""What is known of a loop only when it is whole, so that all its candidates would be listed; the automaton foresees it."""
 _PREFERRED = 0.5
 _NOT_PREFERRED = 1e200
 
@@ -63,6 +65,8 @@ class Recompute:
         """Return whether there are events for which it is the cheaper matcher."""
         searched = query.searched
         if isinstance(searched, str) or not query.conditions or query.query.step_window is not None:
+            return False
+        if query.explosive and any(kind in _JUDGED_LATE for c in query.conditions for _, kind in c.sets):
             return False
         looped = any(sequence.looped and sequence.pruned for sequence in searched)
         pruned = all(sequence.pruned and not sequence.looped for sequence in searched)

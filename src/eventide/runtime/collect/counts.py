@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.errors import BindError
+from eventide.match.dag.judged.judging import EndCounts
 from eventide.runtime.collect.group_values import as_digits, as_double
 from eventide.runtime.relational.arrays import arrow_digits, arrow_numbers
 from eventide.runtime.stage.encoding import numbers_of
@@ -54,7 +55,7 @@ class CountRows(TableCollector):
         """Keep the number of each event's key."""
         return pa.table({SHOWN: self._shown.numbers(table, spans)})
 
-    def take(self, found: MatchBatch | WholeKeys | KeyCounts, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+    def take(self, found: MatchBatch | EndCounts | WholeKeys | KeyCounts, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Count matches, or take counts."""
         shown = numbers_of(payload, SHOWN)
         if isinstance(found, KeyCounts):
@@ -64,6 +65,8 @@ class CountRows(TableCollector):
             nothing, nowhere = np.zeros((0, len(shown)), np.int64), np.zeros((0, 1), np.uint8)
             events = found.events(group.reshape(-1), len(names))
             self._add(names.tolist(), found.aggregator.totals(events, [], nowhere, nothing, nowhere).matches)
+        elif isinstance(found, EndCounts):
+            self._add(shown[found.end].tolist(), found.matches)
         else:
             self._add(*(part.tolist() for part in np.unique(shown[found.end], return_counts=True)))
         yield from ()

@@ -6,7 +6,8 @@ from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from eventide.plan.matchers.registry import make_matcher, plan_with_sample
+from eventide.match.dag.enumerator import Enumerator
+from eventide.plan.matchers.registry import counted_plan, make_matcher, plan_with_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.totals.methods import Growth
 from eventide.records import record
@@ -70,7 +71,10 @@ def assemble_events(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Ite
         propagation, labelling = _propagation_of(plan, detail)
         parts = Stage(keys, encoder, propagation, stage.collector(plan, layout, labelling, stage.prepared))
     else:
-        matcher, labelling = make_matcher(plan, stage.limits)
+        counts_only = detail is Detail.COUNTS
+        matcher, labelling = make_matcher(counted_plan(plan) if counts_only else plan, stage.limits)
+        if counts_only and isinstance(matcher, Enumerator):
+            matcher.counts_only = True
         parts = Stage(keys, encoder, matcher, stage.collector(plan, layout, labelling, stage.prepared), holder=matcher)
     with errors_of_sequences():
         yield from parts.run(tables)

@@ -27,7 +27,7 @@ SIZE, TOP, PAIRS, SUMMARIES, CELLS, RETURNED, UNSURE, LEAVES, VISITS, STOPPED, C
 """Places of the counters: the stack, judged nodes, pairs, summaries, lists, the last result and whether it is for this path
 alone, leaves found, pairs visited, and whether to stop."""
 ENOUGH, TOO_MUCH = 1, 2
-MOST_VISITS = 8
+MOST_VISITS = 2
 """How often a pair may be visited on average, where sums of doubles want it."""
 ENTER, LEFT_DONE, RIGHT_DONE, CHILD_DONE = range(4)
 """How far the work at a place of the stack has come."""

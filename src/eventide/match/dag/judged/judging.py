@@ -30,8 +30,9 @@ from eventide.match.dag.judged.building import (
     new_stack,
     spread_out,
 )
+from eventide.match.dag.judged.candidates import count_candidates
 from eventide.match.dag.judged.summaries import new_cells
-from eventide.match.dag.nodes import new_nodes
+from eventide.match.dag.nodes import UNION, new_nodes
 
 if TYPE_CHECKING:
     from typing import Any
@@ -46,10 +47,11 @@ if TYPE_CHECKING:
     from eventide.match.programs.programs import Programs
 
 FIRST_ROOM = 1 << 10
+EXACT = 2.0**53
 UNITS = 50
 """Sums of doubles are counted in parts of 2^50 of the largest."""
-MOST_PAIRS = 1 << 21
-"""Some 200 MB; a summary that is no smaller than its path would go on to the end of memory."""
+MOST_PAIRS = 1 << 20
+"""Some 100 MB; a summary that is no smaller than its path would go on to the end of memory."""
 
 
 class Judged(NamedTuple):
@@ -58,6 +60,28 @@ class Judged(NamedTuple):
     nodes: Nodes
     top: int
     accepts: Accepts
+    stopped: bool
+    """Whether there may be more matches than enough."""
+
+    def matches(self) -> int:
+        """Return the exact number of matches."""
+        counts = np.empty(self.top)
+        count_candidates(self.nodes, self.top, counts)
+        roots: list[int] = self.accepts.node.tolist()
+        if counts.max(initial=0.0) < EXACT:
+            return sum(int(counts[root]) for root in roots)
+        exact: list[int] = []
+        sides = zip(*(column[: self.top].tolist() for column in (self.nodes.label, self.nodes.left, self.nodes.right)), strict=True)
+        for label, left, right in sides:
+            exact.append(exact[left] + exact[right] if label == UNION else 1 if left < 0 else exact[left])
+        return sum(exact[root] for root in roots)
+
+
+class EndCounts(NamedTuple):
+    """How many matches end at an event, where nobody asks which."""
+
+    end: npt.NDArray[np.int32]
+    matches: list[int]
 
 
 class JudgedDag:
@@ -144,7 +168,7 @@ class JudgedDag:
         found = Accepts(
             accepts.row[chosen], np.array(roots, np.int32), accepts.low[chosen], accepts.key[chosen], accepts.tail[chosen]
         )
-        return Judged(self._nodes, int(self._counters[TOP]), found), walk
+        return Judged(self._nodes, int(self._counters[TOP]), found, bool(self._counters[STOPPED])), walk
 
     def look_below(self, nodes: Nodes, store: Store, top: int) -> None:
         """Learn what lies below the nodes, and choose units in which the largest sum of doubles leaves room for many."""
