@@ -116,24 +116,22 @@ class Enumerator(ABC):
             self._counters[OPEN_ACCEPT] = max(0, int(self._counters[OPEN_ACCEPT]) - count)
 
     def _enumerate(self, count: int) -> Iterator[Any]:
-        if not self._judges_first():
-            yield from self._enumerate_stretch(0, count)
-            return
-        many = self._many_candidates(count)
+        many = np.flatnonzero(self._many_candidates(count)).tolist() if self._judges_first() else []
         begin = 0
         judged = None
-        while begin < count:
-            end = self._group_end(begin, 1, count)
-            if not many[begin:end].any():
-                while end < count and not many[end]:
-                    end = self._group_end(end, 1, count)
-                    if many[end - 1]:
-                        break
-                yield from self._enumerate_stretch(begin, end)
-            else:
-                judged = judged or self._judged_dag()
-                yield from self._enumerate_judged(judged, begin, end)
-            begin = end
+        for accept in many:
+            if accept < begin:
+                continue
+            first = accept
+            while first > begin and self._accepts.row[first - 1] == self._accepts.row[accept]:
+                first -= 1
+            if begin < first:
+                yield from self._enumerate_stretch(begin, first)
+            begin = self._group_end(accept, 1, count)
+            judged = judged or self._judged_dag()
+            yield from self._enumerate_judged(judged, first, begin)
+        if begin < count:
+            yield from self._enumerate_stretch(begin, count)
 
     def _judges_first(self) -> bool:
         """Whether ends with many candidates have them judged before they are listed."""
@@ -179,7 +177,10 @@ class Enumerator(ABC):
             return
         count = len(judged.accepts.row)
         if self.counts_only and settings.keep is Keep.ALL and not settings.deduplicate:
-            yield EndCounts(judged.accepts.row[:1], [judged.matches()] if count else [])
+            number = judged.matches() if settings.quota is None else min(judged.matches(), enough)
+            if settings.quota is not None:
+                self._taken[self._accepts.key[begin]] += number
+            yield EndCounts(judged.accepts.row[:1], [number] if count else [])
         elif settings.keep is Keep.MAX and count:
             yield from self._enumerate_maximal(judged)
         elif settings.keep in (Keep.NEXT, Keep.LAST):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 VACUOUS = "vacuous"
 """No match binds all that the condition asks for."""
 _JUDGED_LATE = frozenset(("count", "sum", "avg", "min", "max"))
-"""What is known of a loop only when it is whole, so that all its candidates would be listed; the automaton foresees it."""
+"""What is known of a loop only when it is whole: too late where few matches are asked for, which the automaton foresees."""
 _PREFERRED = 0.5
 _NOT_PREFERRED = 1e200
 
@@ -66,7 +66,8 @@ class Recompute:
         searched = query.searched
         if isinstance(searched, str) or not query.conditions or query.query.step_window is not None:
             return False
-        if query.explosive and any(kind in _JUDGED_LATE for c in query.conditions for _, kind in c.sets):
+        judged_late = any(kind in _JUDGED_LATE for condition in query.conditions for _, kind in condition.sets)
+        if query.explosive and query.query.limit is not None and judged_late:
             return False
         looped = any(sequence.looped and sequence.pruned for sequence in searched)
         pruned = all(sequence.pruned and not sequence.looped for sequence in searched)

@@ -49,6 +49,7 @@ class Labelling:
     _programs: Programs | None = field(default=None)
     _agreeing: Programs | None = field(default=None)
     _absences: Absences | None = field(default=None)
+    _summaries: tuple[Summaries, Bounded] | None = field(default=None)
 
     def label_count(self) -> int:
         """Return how many labels the automaton has met."""
@@ -94,6 +95,10 @@ class Labelling:
 
     def summaries(self) -> tuple[Summaries, Bounded] | None:
         """Return what summarises a path for the conditions; None where matches grow forwards, or a NOT reads them."""
+        self._refresh()
+        return self._summaries
+
+    def _make_summaries(self) -> tuple[Summaries, Bounded] | None:
         if self.forward or any(self.absence_conditions) or any(label.checked for label in self.automaton.labels):
             return None
         names = sorted(self.variables, key=self.variables.__getitem__)
@@ -133,6 +138,7 @@ class Labelling:
             agreements = Agreements([] if self.forward else self._agreements())
             self._agreeing = self._make_programs(agreements) if agreements.groups else self._programs
             self._absences = self._make_absences()
+            self._summaries = self._make_summaries()
             self._made_for = count
 
     def _reach(self) -> tuple[list[frozenset[str]], list[frozenset[str]]]:

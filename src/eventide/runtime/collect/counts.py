@@ -40,6 +40,11 @@ class CountRows(TableCollector):
         """The matches of each key that has any, by its number."""
 
     @staticmethod
+    def counts_only(plan: Plan) -> bool:  # noqa: ARG004 - whatever the plan
+        """Return True: counts are all there is."""
+        return True
+
+    @staticmethod
     def schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
         """Return the schema of counts; refuses conditions that only Finish decides."""
         if plan.output.refine:

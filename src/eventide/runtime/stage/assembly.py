@@ -71,7 +71,7 @@ def assemble_events(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Ite
         propagation, labelling = _propagation_of(plan, detail)
         parts = Stage(keys, encoder, propagation, stage.collector(plan, layout, labelling, stage.prepared))
     else:
-        counts_only = detail is Detail.COUNTS
+        counts_only = stage.collector.counts_only(plan)
         matcher, labelling = make_matcher(counted_plan(plan) if counts_only else plan, stage.limits)
         if counts_only and isinstance(matcher, Enumerator):
             matcher.counts_only = True

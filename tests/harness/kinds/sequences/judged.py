@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eventide.language import parse
@@ -104,17 +105,31 @@ SELECTORS = ("", "", "NEXT ", "LAST ", "ANY ", "MAX ")
 
 def make_judged_trial(rng: Random, groups: tuple[tuple[str, ...], ...] = (EXTREMA, SETS, EACH)) -> Trial:
     """Return a random query with one to three conditions of some groups."""
+    limit = f" LIMIT {rng.choice((1, 2, 5))}" if rng.random() < 0.15 else ""
+    return _trial(rng, f"{rng.choice(SELECTORS)}{rng.choice(OUTPUTS)}", groups, limit)
+
+
+def _trial(rng: Random, shown: str, groups: tuple[tuple[str, ...], ...], clause: str, windows: tuple[str, ...] = WINDOWS) -> Trial:
     conditions = [rng.choice(rng.choice(groups)) for _ in range(rng.choice((1, 1, 2, 3)))]
     if rng.random() < 0.4:
         conditions.append(rng.choice(LOCAL))
-    text = f"SELECT {rng.choice(SELECTORS)}{rng.choice(OUTPUTS)} WHERE {rng.choice(PATTERNS)} FILTER "
+    text = f"SELECT {shown} WHERE {rng.choice(PATTERNS)} FILTER "
     text += " AND ".join(f"({condition})" for condition in conditions)
-    text += f" PARTITION BY case_id{rng.choice(WINDOWS)}"
-    if rng.random() < 0.15:
-        text += f" LIMIT {rng.choice((1, 2, 5))}"
+    text += f" PARTITION BY case_id{rng.choice(windows)}{clause}"
     return Trial(parse(text), rng.random() < 0.5, timestamps=False, seconds=False, several_streams=False, by_case=True)
 
 
 def make_extremum_trial(rng: Random) -> Trial:
     """Return a random query with conditions on MAX and MIN."""
     return make_judged_trial(rng, (EXTREMA,))
+
+
+def make_judged_group_trial(rng: Random) -> Trial:
+    """Return a random query that counts the matches of groups."""
+    unit = rng.choice(("PARTITION", "END"))
+    return _trial(rng, "COUNT(*) AS n", (EXTREMA, SETS, EACH), f" GROUP BY {unit}")
+
+
+def make_judged_timeout_trial(rng: Random) -> Trial:
+    """Return a random query for what times out."""
+    return replace(_trial(rng, "*", (EXTREMA, SETS, EACH), "", (" WITHIN 8", " WITHIN 5")), timeouts=True)

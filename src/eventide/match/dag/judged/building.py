@@ -58,7 +58,7 @@ class Pairs(NamedTuple):
     slot: npt.NDArray[np.int32]
 
 
-class Known(NamedTuple):
+class KnownSummaries(NamedTuple):
     """Summaries by number."""
 
     marks: npt.NDArray[np.int64]
@@ -78,9 +78,9 @@ def new_pairs(capacity: int) -> Pairs:
     return Pairs(node, summary, np.zeros(capacity, np.int64), result, np.full(2 * capacity, -1, np.int32))
 
 
-def new_known(capacity: int, registers: int) -> Known:
+def new_known(capacity: int, registers: int) -> KnownSummaries:
     """Return room for summaries."""
-    return Known(
+    return KnownSummaries(
         np.zeros((capacity, registers), np.int64), np.zeros((capacity, registers), np.int64), np.full(2 * capacity, -1, np.int32)
     )
 

@@ -71,8 +71,8 @@ class Judged(NamedTuple):
         if counts.max(initial=0.0) < EXACT:
             return sum(int(counts[root]) for root in roots)
         exact: list[int] = []
-        sides = zip(*(column[: self.top].tolist() for column in (self.nodes.label, self.nodes.left, self.nodes.right)), strict=True)
-        for label, left, right in sides:
+        read = (self.nodes.label, self.nodes.left, self.nodes.right)
+        for label, left, right in zip(*(column[: self.top].tolist() for column in read), strict=True):
             exact.append(exact[left] + exact[right] if label == UNION else 1 if left < 0 else exact[left])
         return sum(exact[root] for root in roots)
 
