@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eventide.match.dag.enumeration import Absences, MatchBatch
+    from eventide.match.dag.judged.bounds import Bounded
+    from eventide.match.dag.judged.summaries import Summaries
     from eventide.match.programs.programs import Programs
     from eventide.match.transitions import TransitionSource
 
@@ -78,6 +80,10 @@ class LabelledQuery(Protocol):
         """Return the absences by label."""
         ...
 
+    def summaries(self) -> tuple[Summaries, Bounded] | None:
+        """Return what conditions want to know of a path, or None where it cannot be said in a few numbers."""
+        ...
+
     def visible(self) -> npt.NDArray[np.int32]:
         """Number what labels show in the result."""
         ...
@@ -88,7 +94,8 @@ class MatcherSettings:
     """How a matcher is to work.
 
     `bits` is the number of predicate bits, `forbidden_bits` the bit of each absence that is checked on matches, `columns` the
-    number of value columns. `quota` caps the matches of each key (LIMIT), the budget what the whole run may spend.
+    number of value columns. `explosive` says that candidates can outgrow the events exponentially. `quota` caps the matches of
+    each key (LIMIT), the budget what the whole run may spend.
     """
 
     source: TransitionSource
@@ -98,6 +105,7 @@ class MatcherSettings:
     forbidden_bits: tuple[int, ...] = ()
     checked: bool = False
     trailing: bool = False
+    explosive: bool = False
     keep: Keep = Keep.ALL
     deduplicate: bool = False
     consume: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from eventide.match.dag.enumeration import (
     new_accepts,
     new_found,
 )
+from eventide.match.dag.judged.candidates import count_candidates
+from eventide.match.dag.judged.judging import EndCounts, JudgedDag
+from eventide.match.dag.judged.maximal import maximal_matches, maximal_supports
 from eventide.match.dag.kernel import ACCEPTED, OPEN_ACCEPT, TOP
 from eventide.match.dag.path_counts import count_paths
 from eventide.match.dag.preferred import enumerate_preferred
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
     from eventide.match.budget import Account
     from eventide.match.dag.event_store import EventStore
+    from eventide.match.dag.judged.judging import Judged
     from eventide.match.dag.nodes import Nodes
     from eventide.match.protocol import MatcherSettings
 
@@ -43,6 +47,8 @@ CHUNK_MATCHES = 1 << 16
 FEW_MATCHES = 1 << 10
 FIRST_GROUP, LARGEST_GROUP = 256, 1 << 14
 """How many accepts a selector looks at together; no more than the first number where matches are capped."""
+MANY_CANDIDATES, MANY_TO_LIST = 1 << 12, 1 << 16
+"""Ends with more candidates have them judged before any is listed; with more than the second number where all are listed."""
 
 
 class Enumerator(ABC):
@@ -59,6 +65,8 @@ class Enumerator(ABC):
     _absence_count: int
     _spare: MatchBatch | None = None
 
+    counts_only = False
+    """Whether the number of matches of an end will do for the matches."""
     judges_on_arrival = False
     """Whether conditions are judged as events arrive, so that enumeration only judges whole matches."""
 
@@ -100,7 +108,7 @@ class Enumerator(ABC):
         self._counters[OPEN_ACCEPT] = settled
         return settled
 
-    def _flush(self, count: int) -> Iterator[MatchBatch]:
+    def _flush(self, count: int) -> Iterator[Any]:
         """Enumerate the first `count` accepts and forget them."""
         if count:
             yield from self._enumerate(count)
@@ -110,21 +118,123 @@ class Enumerator(ABC):
             self._counters[ACCEPTED] = total - count
             self._counters[OPEN_ACCEPT] = max(0, int(self._counters[OPEN_ACCEPT]) - count)
 
-    def _enumerate(self, count: int) -> Iterator[MatchBatch]:
+    def _enumerate(self, count: int) -> Iterator[Any]:
+        many = np.flatnonzero(self._many_candidates(count)).tolist() if self._judges_first() else []
+        begin = 0
+        judged = None
+        for accept in many:
+            if accept < begin:
+                continue
+            first = accept
+            while first > begin and self._accepts.row[first - 1] == self._accepts.row[accept]:
+                first -= 1
+            if begin < first:
+                yield from self._enumerate_stretch(begin, first)
+            begin = self._group_end(accept, 1, count)
+            judged = judged or self._judged_dag()
+            yield from self._enumerate_judged(judged, first, begin)
+        if begin < count:
+            yield from self._enumerate_stretch(begin, count)
+
+    def _judges_first(self) -> bool:
+        """Whether ends with many candidates have them judged before they are listed."""
+        settings = self._settings
+        able = settings.explosive and settings.slices == 1 and not self.judges_on_arrival
+        return able and (settings.checked or settings.keep is Keep.MAX) and settings.labelled.summaries() is not None
+
+    def _many_candidates(self, count: int) -> npt.NDArray[np.bool_]:
+        """Return which accepts have too many candidates to walk them one by one."""
+        counts = np.empty(int(self._counters[TOP]))
+        count_candidates(self._nodes, len(counts), counts)
+        listing = not self._selects() and self._settings.quota is None and not self.counts_only
+        few = MANY_TO_LIST if listing else MANY_CANDIDATES
+        many: npt.NDArray[np.bool_] = counts[self._accepts.node[:count]] > few
+        return many
+
+    def _judged_dag(self) -> JudgedDag:
+        settings, labelled = self._settings, self._settings.labelled
+        summarised = labelled.summaries()
+        assert summarised is not None
+        # A selector compares supports, which the result need not show.
+        witnesses = settings.deduplicate and settings.keep is Keep.ALL
+        dag = JudgedDag(labelled.programs(), labelled.absences(), *summarised, labelled.visible(), witnesses=witnesses)
+        dag.look_below(self._nodes, self._rows.store, int(self._counters[TOP]))
+        return dag
+
+    def _enumerate_judged(self, dag: JudgedDag, begin: int, end: int) -> Iterator[MatchBatch | EndCounts]:
+        """Yield the matches of one end from its judged DAG, which holds no other candidates."""
+        settings = self._settings
+        enough = COUNT_LIMIT
+        if settings.keep is Keep.ANY:
+            enough = 1
+        elif settings.quota is not None and not self._selects():
+            enough = settings.quota - int(self._taken[self._accepts.key[begin]])
+            if enough <= 0:
+                return
+        elif settings.quota is not None and settings.keep is Keep.ALL:
+            yield from self._enumerate_quota(dag, begin, end, settings.quota)
+            return
+        judged = self._judged(dag, begin, end, enough)
+        if judged is None:
+            yield from self._enumerate_stretch(begin, end)
+            return
+        count = len(judged.accepts.row)
+        if self.counts_only and settings.keep is Keep.ALL and not settings.deduplicate:
+            number = judged.matches() if settings.quota is None else min(judged.matches(), enough)
+            if settings.quota is not None:
+                self._taken[self._accepts.key[begin]] += number
+            yield EndCounts(judged.accepts.row[:1], [number] if count else [])
+        elif settings.keep is Keep.MAX and count:
+            yield from self._enumerate_maximal(judged)
+        elif settings.keep in (Keep.NEXT, Keep.LAST):
+            yield from self._enumerate_preferred(0, count, judged)
+        else:
+            yield from self._enumerate_stretch(0, count, judged)
+
+    def _judged(self, dag: JudgedDag, begin: int, end: int, enough: int) -> Judged | None:
+        store, account = self._rows.store, self._account
+        judged, self._walk = dag.judged(self._nodes, self._accepts, begin, end, self._walk, store, enough, account)
+        return judged
+
+    def _enumerate_quota(self, dag: JudgedDag, begin: int, end: int, quota: int) -> Iterator[MatchBatch]:
+        """Yield as many different matches of one end as LIMIT may want: more are judged while too many show the same."""
+        enough = 4 * quota
+        while True:
+            judged = self._judged(dag, begin, end, enough)
+            if judged is None:
+                yield from self._enumerate_stretch(begin, end)
+                return
+            found = list(self._enumerate_stretch(0, len(judged.accepts.row), judged))
+            if not judged.stopped or sum(len(batch.start) for batch in found) >= quota:
+                yield from found
+                return
+            enough *= 8
+
+    def _enumerate_maximal(self, judged: Judged) -> Iterator[MatchBatch]:
+        """Yield what MAX keeps of one end."""
+        supports = maximal_supports(judged, self._account)
+        if supports is None:
+            yield from self._enumerate_stretch(0, len(judged.accepts.row), judged)
+            return
+        found, number, self._walk = maximal_matches(judged, *supports, self._walk, self._account, larger_found, CHUNK_MATCHES)
+        yield self._counted(self._without_duplicates(found, number))
+
+    def _enumerate_stretch(self, begin: int, count: int, judged: Judged | None = None) -> Iterator[MatchBatch]:
+        """Yield the matches of the accepts from `begin` on, or of those of a judged DAG."""
         if self._settings.keep in (Keep.NEXT, Keep.LAST) and not self._settings.checked:
-            yield from self._enumerate_preferred(count)
+            yield from self._enumerate_preferred(begin, count)
             return
         selecting = self._selects()
-        accept = 0
+        accept = begin
         size = 0
         walk = self._walk
-        step = self._enumerator()
-        begin_of_group, group = 0, FIRST_GROUP
+        step = self._enumerator(judged)
+        begin_of_group, group = begin, FIRST_GROUP
         largest = LARGEST_GROUP if self._settings.budget.matches is None else FIRST_GROUP
         found = self._room()
         counted = -1
         while accept < count or size > 0:
-            last = self._group_end(begin_of_group, group, count) if selecting else count
+            last = self._group_end(begin_of_group, group, count) if selecting and judged is None else count
             found.offset[0] = 0
             written = 0
             while True:
@@ -187,17 +297,18 @@ class Enumerator(ABC):
         paths = count_paths(self._nodes, int(self._accepts.node[accept]), int(self._accepts.low[accept]))
         return 0 if paths is None or paths <= 2 * CHUNK_MATCHES else paths - CHUNK_MATCHES
 
-    def _enumerate_preferred(self, count: int) -> Iterator[MatchBatch]:
-        """Yield what NEXT or LAST keeps; without conditions between events the winners are found without their rivals."""
-        accept = root = size = number = 0
+    def _enumerate_preferred(self, begin: int, count: int, judged: Judged | None = None) -> Iterator[MatchBatch]:
+        """Yield what NEXT or LAST keeps; where no condition is left to judge the winners are found without their rivals."""
+        accept, root, size, number = begin, 0, 0, 0
         latest = self._settings.keep is Keep.LAST
-        seen = np.zeros(int(self._counters[TOP]), np.int64)
+        nodes, accepts = (self._nodes, self._accepts) if judged is None else (judged.nodes, judged.accepts)
+        seen = np.zeros(int(self._counters[TOP]) if judged is None else judged.top, np.int64)
         found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
         status = SPENT
         while status != FINISHED:
             status, accept, root, size, number = enumerate_preferred(
-                self._nodes,
-                self._accepts,
+                nodes,
+                accepts,
                 accept,
                 count,
                 root,
@@ -221,12 +332,13 @@ class Enumerator(ABC):
                 yield self._counted(self._without_duplicates(found, number))
                 found, number = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES), 0
 
-    def _enumerator(self) -> Callable[..., tuple[int, int, int, int]]:
-        settings, nodes, accepts, taken, account = self._settings, self._nodes, self._accepts, self._taken, self._account
+    def _enumerator(self, judged: Judged | None = None) -> Callable[..., tuple[int, int, int, int]]:
+        settings, taken, account = self._settings, self._taken, self._account
+        nodes, accepts = (self._nodes, self._accepts) if judged is None else (judged.nodes, judged.accepts)
         # A selector needs all candidates, so the quota is applied to what it keeps.
         quota = COUNT_LIMIT if settings.quota is None or self._selects() else settings.quota
         one_each = settings.keep is Keep.ANY
-        plain = not settings.checked and settings.slices == 1
+        plain = judged is not None or (not settings.checked and settings.slices == 1)
         kernel: Callable[..., tuple[int, int, int, int]] = enumerate_plain if plain else enumerate_checked
         checks = () if plain else self._checks()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eventide.match.dag.enumerator import MANY_CANDIDATES
 from eventide.match.dag.matcher import DagMatcher
 from eventide.pattern import Selector, Strategy
 from eventide.plan.matchers.estimate import enumeration_work
@@ -43,6 +44,8 @@ class Dag:
         if not query.conditions:
             return Cost(0.0, "every condition looks at one event, so the automaton does constant work per event")
         reason = "all matches are wanted; conditions between events prune the enumeration"
+        if query.explosive and not any(query.absence_conditions):
+            reason += f"; ends with more than {MANY_CANDIDATES:,} candidates have them judged before any is listed"
         if sample is None or isinstance(query.searched, str):
             return Cost(1.0, reason)
         return Cost(enumeration_work(query, sample, query.searched), reason)

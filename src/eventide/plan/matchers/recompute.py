@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 VACUOUS = "vacuous"
 """No match binds all that the condition asks for."""
+_JUDGED_LATE = frozenset(("count", "sum", "avg", "min", "max"))
+"""What is known of a loop only when it is whole: too late where few matches are asked for, which the automaton foresees."""
 _PREFERRED = 0.5
 _NOT_PREFERRED = 1e200
 
@@ -63,6 +65,9 @@ class Recompute:
         """Return whether there are events for which it is the cheaper matcher."""
         searched = query.searched
         if isinstance(searched, str) or not query.conditions or query.query.step_window is not None:
+            return False
+        judged_late = any(kind in _JUDGED_LATE for condition in query.conditions for _, kind in condition.sets)
+        if query.explosive and query.query.limit is not None and judged_late:
             return False
         looped = any(sequence.looped and sequence.pruned for sequence in searched)
         pruned = all(sequence.pruned and not sequence.looped for sequence in searched)

@@ -86,6 +86,12 @@ def enumerated_plan(plan: Plan) -> Plan:
     return plan_of(plan, MatcherChoice(DAG, "the paths of the shared DAG are shared out", forced=DAG))
 
 
+def counted_plan(plan: Plan) -> Plan:
+    """Return the plan whose matches are counted: a loop has too many for recomputation, which lists them."""
+    loops = plan.explosive and plan.choice.forced is None
+    return enumerated_plan(plan) if loops else plan
+
+
 def make_matcher(plan: Plan, settings: RunSettings, *, unjudged: bool = False) -> tuple[Matcher, Labelling]:
     """Return the plan's matcher and the labelling that explains its labels; `unjudged` leaves the conditions to others."""
     chosen = _BY_NAME[plan.choice.matcher]

@@ -26,6 +26,7 @@ def matcher_settings(plan: Plan, settings: RunSettings, *, unjudged: bool) -> tu
         forbidden_bits=plan.forbidden_bits,
         checked=bool(plan.checked_absences) if unjudged else plan.checked,
         trailing=bool(plan.trailing),
+        explosive=plan.explosive,
         keep=plan.keep,
         deduplicate=plan.deduplicate,
         consume=plan.consume,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
+from eventide.plan.rewrite.extremum_of_each_event import extremum_of_each_event
 from eventide.plan.rewrite.nested_loops import nested_loops
 from eventide.plan.rewrite.partition_by_equality import partition_by_equality
 from eventide.plan.rewrite.window_between_steps import window_between_steps
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 Bound = TypeVar("Bound")
 
-RULES: tuple[Rule, ...] = (nested_loops, partition_by_equality, window_between_steps)
+RULES: tuple[Rule, ...] = (nested_loops, extremum_of_each_event, partition_by_equality, window_between_steps)
 
-__all__ = ["RULES", "nested_loops", "partition_by_equality", "rewrite", "window_between_steps"]
+__all__ = ["RULES", "extremum_of_each_event", "nested_loops", "partition_by_equality", "rewrite", "window_between_steps"]
 
 
 def rewrite(bound: Bound, rules: Iterable[Callable[[Bound], Bound]]) -> Bound:

@@ -14,10 +14,13 @@ from eventide.match.programs.programs import MAX_SLOTS, SIMPLY, Programs
 from eventide.plan.expressions.references import ALL_EVENTS
 from eventide.plan.sequences.comparisons import Agreements, is_equality, simple_comparison
 from eventide.plan.sequences.structure import always_bound, followers
+from eventide.plan.sequences.summarising import OF_DOUBLES, Before, bounds_of, registers_of, summaries_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from eventide.match.dag.judged.bounds import Bounded
+    from eventide.match.dag.judged.summaries import Summaries
     from eventide.plan.sequences.automaton import Automaton
     from eventide.plan.sequences.conditions import CompiledCondition
     from eventide.plan.sequences.structure import Node
@@ -46,6 +49,7 @@ class Labelling:
     _programs: Programs | None = field(default=None)
     _agreeing: Programs | None = field(default=None)
     _absences: Absences | None = field(default=None)
+    _summaries: tuple[Summaries, Bounded] | None = field(default=None)
 
     def label_count(self) -> int:
         """Return how many labels the automaton has met."""
@@ -89,6 +93,38 @@ class Labelling:
             result.append(numbers.setdefault(seen, len(numbers)) if seen else -1)
         return np.array(result, np.int32)
 
+    def summaries(self) -> tuple[Summaries, Bounded] | None:
+        """Return what summarises a path for the conditions; None where matches grow forwards, or a NOT reads them."""
+        self._refresh()
+        return self._summaries
+
+    def _make_summaries(self) -> tuple[Summaries, Bounded] | None:
+        if self.forward or any(self.absence_conditions) or any(label.checked for label in self.automaton.labels):
+            return None
+        names = sorted(self.variables, key=self.variables.__getitem__)
+        of_doubles = frozenset(column for c in self.conditions for op, _, column, _ in c.code if op in OF_DOUBLES)
+        registers = [list(registers_of(condition, names, self.constants, of_doubles)) for condition in self.conditions]
+        labels = [frozenset(label.variables) for label in self.automaton.labels]
+        before = self._before()
+        bounded = bounds_of(list(zip(self.conditions, registers, strict=True)), self.constants, labels, before)
+        return summaries_of([one for group in registers for one in group], labels, before), bounded
+
+    def _before(self) -> list[Before]:
+        """Return for each label what may come before an event with it."""
+        earlier, _ = self._reach()
+        occurrence_labels = self.automaton.occurrence_labels
+        every: dict[tuple[str, ...], frozenset[str]] = {}
+        for occurrence, following in followers(self.root).items():
+            own = frozenset(occurrence_labels[occurrence])
+            for other in following:
+                key = _written(occurrence_labels[other])
+                every[key] = every[key] & own if key in every else own
+        nothing: frozenset[str] = frozenset()
+        return [
+            Before(some, every.get(_written(label.variables), nothing))
+            for some, label in zip(earlier, self.automaton.labels, strict=True)
+        ]
+
     def labels_of(self, variable: str) -> npt.NDArray[np.bool_]:
         """Return for each label whether it binds the variable; every label binds `*` that marks at all."""
         if variable == ALL_EVENTS:
@@ -102,6 +138,7 @@ class Labelling:
             agreements = Agreements([] if self.forward else self._agreements())
             self._agreeing = self._make_programs(agreements) if agreements.groups else self._programs
             self._absences = self._make_absences()
+            self._summaries = self._make_summaries()
             self._made_for = count
 
     def _reach(self) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
@@ -279,6 +316,10 @@ class Unjudged:
     def absences(self) -> Absences:
         """Return the absences as kernels read them."""
         return self.labelling.absences()
+
+    def summaries(self) -> tuple[Summaries, Bounded] | None:
+        """Return None: there is nothing to judge."""
+        return None
 
     def visible(self) -> npt.NDArray[np.int32]:
         """Number the sets of shown variables that labels bind."""

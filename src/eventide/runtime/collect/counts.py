@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.errors import BindError
+from eventide.match.dag.judged.judging import EndCounts
 from eventide.runtime.collect.group_values import as_digits, as_double
 from eventide.runtime.relational.arrays import arrow_digits, arrow_numbers
 from eventide.runtime.stage.encoding import numbers_of
@@ -39,6 +40,11 @@ class CountRows(TableCollector):
         """The matches of each key that has any, by its number."""
 
     @staticmethod
+    def counts_only(plan: Plan) -> bool:  # noqa: ARG004 - whatever the plan
+        """Return True: counts are all there is."""
+        return True
+
+    @staticmethod
     def schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
         """Return the schema of counts; refuses conditions that only Finish decides."""
         if plan.output.refine:
@@ -54,7 +60,7 @@ class CountRows(TableCollector):
         """Keep the number of each event's key."""
         return pa.table({SHOWN: self._shown.numbers(table, spans)})
 
-    def take(self, found: MatchBatch | WholeKeys | KeyCounts, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+    def take(self, found: MatchBatch | EndCounts | WholeKeys | KeyCounts, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Count matches, or take counts."""
         shown = numbers_of(payload, SHOWN)
         if isinstance(found, KeyCounts):
@@ -64,6 +70,8 @@ class CountRows(TableCollector):
             nothing, nowhere = np.zeros((0, len(shown)), np.int64), np.zeros((0, 1), np.uint8)
             events = found.events(group.reshape(-1), len(names))
             self._add(names.tolist(), found.aggregator.totals(events, [], nowhere, nothing, nowhere).matches)
+        elif isinstance(found, EndCounts):
+            self._add(shown[found.end].tolist(), found.matches)
         else:
             self._add(*(part.tolist() for part in np.unique(shown[found.end], return_counts=True)))
         yield from ()

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from eventide.match.dag.judged.judging import EndCounts
 from eventide.match.totals.semiring import NO_VALUE
 from eventide.pattern import GroupUnit
 from eventide.plan.totals.results import Aggregate, AggregateKind, Groups
@@ -108,10 +109,12 @@ class GroupTotals:
             self._totals[name] = _Total([0] * len(self._sums), [None] * len(self._least), [0] * len(self._sums), about)
         self._known += len(fresh)
 
-    def take(self, found: MatchBatch | WholeKeys, payload: pa.Table) -> None:
-        """Add matches that were listed or are known of whole keys; `payload` holds the events that they name."""
+    def take(self, found: MatchBatch | EndCounts | WholeKeys, payload: pa.Table) -> None:
+        """Add matches that were listed, counted or are known of whole keys; `payload` holds the events that they name."""
         if isinstance(found, WholeKeys):
             self._take_keys(found, found.table(payload))
+        elif isinstance(found, EndCounts):
+            self._take_counts(found, payload)
         else:
             self._take_listed(found, payload)
 
@@ -154,6 +157,14 @@ class GroupTotals:
             found = self._labelling.labels_of(variable)
             binds[number, : len(found)] = found
         return binds
+
+    def _take_counts(self, found: EndCounts, payload: pa.Table) -> None:
+        """Add matches of which only the number is known, for groups that show nothing else."""
+        ends = take(payload, arrow_array(found.end.astype(np.int64)))
+        group, names, first = self._groups(ends, None)
+        self.begin(names, first.tolist(), ends)
+        for number, count in zip(group.tolist(), found.matches, strict=True):
+            self._totals[names[number]].matches += count
 
     def _take_listed(self, found: MatchBatch, payload: pa.Table) -> None:
         """Add enumerated matches."""

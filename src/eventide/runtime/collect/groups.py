@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eventide.pattern import GroupUnit
-from eventide.plan.totals.results import Groups
+from eventide.plan.totals.results import AggregateKind, Groups
 from eventide.runtime.collect.group_schema import group_schema
 from eventide.runtime.collect.group_totals import GroupTotals
 from eventide.runtime.relational.arrays import arrow_array
@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from eventide.match.dag.enumeration import MatchBatch
+    from eventide.match.dag.judged.judging import EndCounts
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.keys import KeySpans
     from eventide.runtime.stage.propagation import WholeKeys
 
+_OF_ENDS = frozenset(
+    (AggregateKind.KEY, AggregateKind.END, AggregateKind.WINDOW_START, AggregateKind.WINDOW_END, AggregateKind.MATCHES)
+)
+"""What is known of the matches that end at an event from their number."""
 PLACE = "__et_place"
 """The number of the event in the order of the stage's input."""
 
@@ -35,6 +40,12 @@ class GroupRows(TableCollector):
 
     detail = Detail.TOTALS
     schema = staticmethod(group_schema)
+
+    @staticmethod
+    def counts_only(plan: Plan) -> bool:
+        """Return whether nothing but the number of matches is asked for."""
+        assert isinstance(plan.results, Groups)
+        return all(column.kind in _OF_ENDS for column in plan.results.columns)
 
     def __init__(self, plan: Plan, layout: Layout, labelling: Labelling, prepared: pa.Schema) -> None:
         assert isinstance(plan.results, Groups)
@@ -53,7 +64,7 @@ class GroupRows(TableCollector):
         kept = table.select(self._columns).append_column(SHOWN, self._shown.numbers(table, spans))
         return kept.append_column(PLACE, arrow_array(places))
 
-    def take(self, found: MatchBatch | WholeKeys, payload: pa.Table) -> Iterator[pa.RecordBatch]:
+    def take(self, found: MatchBatch | EndCounts | WholeKeys, payload: pa.Table) -> Iterator[pa.RecordBatch]:
         """Add up the matches of groups."""
         self._totals.take(found, payload)
         yield from ()

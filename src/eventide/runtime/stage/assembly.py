@@ -7,7 +7,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from eventide.errors import warn
-from eventide.plan.matchers.registry import make_matcher, plan_with_sample
+from eventide.match.dag.enumerator import Enumerator
+from eventide.plan.matchers.registry import counted_plan, make_matcher, plan_with_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.totals.methods import Growth
 from eventide.records import record
@@ -76,7 +77,10 @@ def assemble_events(stage: TableStage, batches: Iterator[pa.RecordBatch]) -> Ite
         propagation, labelling = _propagation_of(plan, detail)
         parts = Stage(keys, encoder, propagation, stage.collector(plan, layout, labelling, stage.prepared))
     else:
-        matcher, labelling = make_matcher(plan, limits)
+        counts_only = stage.collector.counts_only(plan)
+        matcher, labelling = make_matcher(counted_plan(plan) if counts_only else plan, limits)
+        if counts_only and isinstance(matcher, Enumerator):
+            matcher.counts_only = True
         parts = Stage(keys, encoder, matcher, stage.collector(plan, layout, labelling, stage.prepared), holder=matcher)
     with errors_of_sequences(plan):
         yield from limits.counted(parts.run(tables))

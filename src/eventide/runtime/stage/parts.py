@@ -85,6 +85,11 @@ class TableCollector(Collector):
         """Begin a run over rows of a prepared schema; the labelling explains the labels of what advances over events."""
 
     @staticmethod
+    def counts_only(plan: Any) -> bool:  # noqa: ARG004 - what others show
+        """Return whether the number of the matches that end at an event is all that is asked of them."""
+        return False
+
+    @staticmethod
     @abstractmethod
     def schema(plan: Any, layout: Any, prepared: pa.Schema) -> pa.Schema:
         """Return the schema of its rows for a schema of prepared ones; refuses types that the result cannot have."""
