@@ -57,6 +57,9 @@ class Enumerator(ABC):
     _walk: Walk
     _absence_count: int
 
+    _next_count = 0
+    """How many matches there must be before those of an end are counted again."""
+
     judges_on_arrival = False
     """Whether conditions are judged as events arrive, so that enumeration only judges whole matches."""
 
@@ -120,8 +123,8 @@ class Enumerator(ABC):
         begin_of_group, group = 0, FIRST_GROUP
         largest = LARGEST_GROUP if self._settings.budget.matches is None else FIRST_GROUP
         found = new_found(CHUNK_MATCHES, 4 * CHUNK_MATCHES)
-        counted = -1
         while accept < count or size > 0:
+            going_on = accept if size > 0 else -1
             last = self._group_end(begin_of_group, group, count) if selecting else count
             found.offset[0] = 0
             written = 0
@@ -141,8 +144,7 @@ class Enumerator(ABC):
                     walk = grow_walk(walk)
                     continue
                 if not selecting and written:
-                    if size > 0 and accept != counted:
-                        counted = accept
+                    if size > 0 and accept == going_on:
                         self._expect_rest_of(accept - 1)
                     break
                 self._account.allow_room(2 * room_bytes(found))
@@ -163,10 +165,15 @@ class Enumerator(ABC):
             raise Spent(spent.resource, spent.amount, self._account.matches - number + rest if rest else None) from None
 
     def _expect_rest_of(self, accept: int) -> None:
-        """Refuse an end with more matches than can be written, once it has filled all room and others are left."""
-        rest = self._rest_of(accept)
-        if rest:
-            self._account.expects(rest)
+        """Refuse an end with more matches than can be written, once it has filled all room and others are left.
+
+        That is counted again when there are twice as many matches: the count goes over all nodes of the end.
+        """
+        if self._account.matches >= self._next_count:
+            self._next_count = 2 * self._account.matches
+            rest = self._rest_of(accept)
+            if rest:
+                self._account.expects(rest)
 
     def _rest_of(self, accept: int) -> int:
         """Return how many matches of an end are left, one room more or less; 0 where they are few or cannot be counted."""
@@ -174,7 +181,7 @@ class Enumerator(ABC):
         if settings.checked or settings.slices > 1 or settings.quota is not None or settings.keep is not Keep.ALL:
             return 0
         paths = count_paths(self._nodes, int(self._accepts.node[accept]), int(self._accepts.low[accept]))
-        return 0 if paths is None or paths <= 2 * CHUNK_MATCHES else paths - CHUNK_MATCHES
+        return 0 if paths <= 2 * CHUNK_MATCHES else paths - CHUNK_MATCHES
 
     def _enumerate_preferred(self, count: int) -> Iterator[MatchBatch]:
         """Yield what NEXT or LAST keeps; without conditions between events the winners are found without their rivals."""
