@@ -48,6 +48,8 @@ SELECTED = [
     "SELECT SUM(b.v) AS s WHERE A ; B+ AS b ; C WITHIN 9 EVENTS GROUP BY END",
     f"SELECT COUNT(*) AS n WHERE {RISING} GROUP BY END",
 ]
+JUDGED = "A ; B+ AS b ; C AS c FILTER SUM(b.v) > 4 AND c.v < MAX(b.v) + b.v WITHIN 20 EVENTS"
+JUDGED_SELECTS = ("NEXT *", "LAST *", "MAX *", "ANY *", "c.v", "*")
 CLAUSES = [
     "MEASURES MAX(B.v) AS m, FIRST(B.v) AS f PATTERN (A B+) DEFINE B AS B.v > PREV(B.v)",
     "MEASURES MAX(B.v) AS m, SUM(B.v) AS s, LAST(B.v) AS f ALL ROWS PER MATCH PATTERN (A B+ C) DEFINE B AS SUM(B.v) < 12",
@@ -67,6 +69,11 @@ def match_tables():
         et.query(f"SELECT * WHERE {text}").match(events, matcher=matcher)
     for text in SELECTED:
         et.query(text).match(events)
+    for select in JUDGED_SELECTS:
+        et.query(f"SELECT {select} WHERE {JUDGED} LIMIT 3").match(events)
+        et.query(f"SELECT {select} WHERE {JUDGED}").match(events)
+    et.query(f"SELECT * WHERE {JUDGED}").count(events)
+    et.query(f"SELECT COUNT(*) AS n WHERE {JUDGED} GROUP BY PARTITION").match(events)
     et.query("SELECT * WHERE A ; B ; C WITHIN 9 EVENTS").count(events)
     for clause in CLAUSES:
         et.sql(f"SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts {clause})", t=rows())

@@ -198,7 +198,7 @@ class Account:
         most, memory = self.budget.matches, self.budget.memory
         if most is not None and self.matches + number > most:
             raise Spent(Resource.MATCHES, most, self.matches + number)
-        if memory is not None and not memory.fits(number):
-            raise Spent(Resource.MEMORY, memory.limit, self.matches + number)
         if number > MOST_OF_AN_END and self.budget.patience is not None:
             raise Spent(Resource.MATCHES, MOST_OF_AN_END, self.matches + number)
+        if memory is not None and not memory.fits(number):
+            raise Spent(Resource.MEMORY, memory.limit, self.matches + number)

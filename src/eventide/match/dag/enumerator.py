@@ -65,8 +65,10 @@ class Enumerator(ABC):
     _absence_count: int
     _spare: MatchBatch | None = None
 
-    counts_only = False
-    """Whether the number of matches of an end will do for the matches."""
+        found = self._room()
+        while accept < count or size > 0:
+            going_on = accept if size > 0 else -1
+            last = self._group_end(begin_of_group, group, count) if selecting and judged is None else count
     judges_on_arrival = False
     """Whether conditions are judged as events arrive, so that enumeration only judges whole matches."""
 
@@ -232,8 +234,8 @@ class Enumerator(ABC):
         begin_of_group, group = begin, FIRST_GROUP
         largest = LARGEST_GROUP if self._settings.budget.matches is None else FIRST_GROUP
         found = self._room()
-        counted = -1
         while accept < count or size > 0:
+            going_on = accept if size > 0 else -1
             last = self._group_end(begin_of_group, group, count) if selecting and judged is None else count
             found.offset[0] = 0
             written = 0
@@ -253,8 +255,7 @@ class Enumerator(ABC):
                     walk = grow_walk(walk)
                     continue
                 if not selecting and written:
-                    if size > 0 and accept != counted:
-                        counted = accept
+                    if size > 0 and accept == going_on:
                         self._expect_rest_of(accept - 1)
                     break
                 self._account.allow_room(2 * room_bytes(found))
@@ -284,10 +285,15 @@ class Enumerator(ABC):
             raise Spent(spent.resource, spent.amount, self._account.matches - number + rest if rest else None) from None
 
     def _expect_rest_of(self, accept: int) -> None:
-        """Refuse an end with more matches than can be written, once it has filled all room and others are left."""
-        rest = self._rest_of(accept)
-        if rest:
-            self._account.expects(rest)
+        """Refuse an end with more matches than can be written, once it has filled all room and others are left.
+
+        That is counted again when there are twice as many matches: the count goes over all nodes of the end.
+        """
+        if self._account.matches >= self._next_count:
+            self._next_count = 2 * self._account.matches
+            rest = self._rest_of(accept)
+            if rest:
+                self._account.expects(rest)
 
     def _rest_of(self, accept: int) -> int:
         """Return how many matches of an end are left, one room more or less; 0 where they are few or cannot be counted."""
@@ -295,7 +301,7 @@ class Enumerator(ABC):
         if settings.checked or settings.slices > 1 or settings.quota is not None or settings.keep is not Keep.ALL:
             return 0
         paths = count_paths(self._nodes, int(self._accepts.node[accept]), int(self._accepts.low[accept]))
-        return 0 if paths is None or paths <= 2 * CHUNK_MATCHES else paths - CHUNK_MATCHES
+        return 0 if paths <= 2 * CHUNK_MATCHES else paths - CHUNK_MATCHES
 
     def _enumerate_preferred(self, begin: int, count: int, judged: Judged | None = None) -> Iterator[MatchBatch]:
         """Yield what NEXT or LAST keeps; where no condition is left to judge the winners are found without their rivals."""

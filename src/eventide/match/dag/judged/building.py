@@ -27,6 +27,8 @@ SIZE, TOP, PAIRS, SUMMARIES, CELLS, RETURNED, UNSURE, LEAVES, VISITS, STOPPED, C
 """Places of the counters: the stack, judged nodes, pairs, summaries, lists, the last result and whether it is for this path
 alone, leaves found, pairs visited, and whether to stop."""
 ENOUGH, TOO_MUCH = 1, 2
+EVENTS_OF_A_STEP = 8
+"""A condition is judged for so many events of a path in the time of one step."""
 MOST_VISITS = 2
 """How often a pair may be visited on average, where sums of doubles want it."""
 ENTER, LEFT_DONE, RIGHT_DONE, CHILD_DONE = range(4)
@@ -303,7 +305,7 @@ def judge(
                 path_label[depth] = label
                 depth += 1
                 if programs.judged[label]:
-                    left_steps -= depth
+                    left_steps -= depth // EVENTS_OF_A_STEP
                     holding = joins(programs, depth - 1, path_row, path_label, depth, values, floats, valid, scratch)
                 fresh = counters[SUMMARIES]
                 # A sum of doubles may be what failed: in another order it may not.
@@ -341,7 +343,7 @@ def judge(
             ):
                 stack.unsure[at] = 1
             if holding and programs.closing.shape[0]:
-                left_steps -= depth
+                left_steps -= depth // EVENTS_OF_A_STEP
                 outermost = path_label[depth - 1] if depth > 0 else np.int32(0)
                 holding = closes(programs, outermost, path_row, path_label, depth, values, floats, valid, scratch)
             if holding and surrounded:
