@@ -65,10 +65,10 @@ class Enumerator(ABC):
     _absence_count: int
     _spare: MatchBatch | None = None
 
-        found = self._room()
-        while accept < count or size > 0:
-            going_on = accept if size > 0 else -1
-            last = self._group_end(begin_of_group, group, count) if selecting and judged is None else count
+    counts_only = False
+    """Whether the number of matches of an end will do for the matches."""
+    _next_count = 0
+    """How many matches there must be before those of an end are counted again."""
     judges_on_arrival = False
     """Whether conditions are judged as events arrive, so that enumeration only judges whole matches."""
 
