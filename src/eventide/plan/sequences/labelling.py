@@ -78,6 +78,10 @@ class Labelling:
         nothing = np.zeros_like(programs.pair_first)
         return programs._replace(pair_first=nothing, whole_first=nothing, judged=np.zeros_like(programs.judged))
 
+    def checks(self, *, closing: bool) -> tuple[Programs, Absences]:
+        """Return what enumeration judges."""
+        return self.closing_programs() if closing else self.agreeing_programs(), self.absences()
+
     def absences(self) -> Absences:
         """Return the absences as kernels read them."""
         self._refresh()
@@ -124,12 +128,6 @@ class Labelling:
             Before(some, every.get(_written(label.variables), nothing))
             for some, label in zip(earlier, self.automaton.labels, strict=True)
         ]
-
-    def labels_of(self, variable: str) -> npt.NDArray[np.bool_]:
-        """Return for each label whether it binds the variable; every label binds `*` that marks at all."""
-        if variable == ALL_EVENTS:
-            return np.array([bool(label.variables) for label in self.automaton.labels])
-        return np.array([variable in label.variables for label in self.automaton.labels])
 
     def _refresh(self) -> None:
         count = self.label_count()
@@ -310,8 +308,11 @@ class Unjudged:
         """Return programs that judge nothing."""
         return self.labelling.unjudged_programs()
 
-    agreeing_programs = programs
     closing_programs = programs
+
+    def checks(self, *, closing: bool) -> tuple[Programs, Absences]:  # noqa: ARG002 - of conditions nothing is judged
+        """Return what enumeration judges: absences alone."""
+        return self.programs(), self.absences()
 
     def absences(self) -> Absences:
         """Return the absences as kernels read them."""
