@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eventide.match.budget import PATIENCE, Budget, Memory
 from eventide.records import record
-from eventide.runtime.stage.memory import default_memory
+from eventide.runtime.budget.memory import default_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,9 @@ from eventide.match.dag.enumeration import Absences
 from eventide.match.programs.operators import Op
 from eventide.match.programs.programs import MAX_SLOTS, SIMPLY, Programs
 from eventide.plan.expressions.references import ALL_EVENTS
-from eventide.plan.sequences.comparisons import Agreements, is_equality, simple_comparison
+from eventide.plan.labels.comparisons import Agreements, is_equality, simple_comparison
+from eventide.plan.labels.summarising import OF_DOUBLES, Before, bounds_of, registers_of, summaries_of
 from eventide.plan.sequences.structure import always_bound, followers
-from eventide.plan.sequences.summarising import OF_DOUBLES, Before, bounds_of, registers_of, summaries_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
