@@ -182,6 +182,9 @@ def verdict(bounded, condition, marks, held, quanta, below, node, hopeful, lows,
                 if not known and most_values == 0:
                     return FAILS if hopeful else UNKNOWN
                 own = value_of_key(held[register], is_float, bits) if known else 0.0
+                if np.isinf(own) or largest_value == INFINITE:
+                    # It may be NaN, which arithmetic turns into the largest number, whatever its sign.
+                    return UNKNOWN
                 may_be_null = marks[register] & NULL != 0 or (not known and fewest_values == 0) or nulls > 0
                 if not known:
                     lows[top], highs[top] = smallest_value, largest_value

@@ -115,8 +115,8 @@ class JudgedDag:
         self, nodes: Nodes, accepts: Accepts, begin: int, end: int, walk: Walk, store: Store, enough: int, account: Account
     ) -> tuple[Judged | None, Walk]:
         """Judge the accepts of one end; None where there are too many pairs to hold. The walk may have grown."""
-        # Hashes wrap around, which plain Python (NUMBA_DISABLE_JIT) would warn of.
-        with np.errstate(over="ignore"):
+        # Hashes wrap around and bounds are infinite, which plain Python (NUMBA_DISABLE_JIT) would warn of.
+        with np.errstate(over="ignore", invalid="ignore"):
             return self._judged(nodes, accepts, begin, end, walk, store, enough, account)
 
     def _judged(

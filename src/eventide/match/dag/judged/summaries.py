@@ -179,6 +179,6 @@ def summarise(summaries, label, row, values, floats, valid, quanta, marks, held,
 def drop(summaries, label, marks, held):
     """Leave out what nothing to come asks for."""
     for register in range(summaries.kind.shape[0]):
-        if summaries.drops[label, register]:
+        if summaries.drops[label, register] and not marks[register] & SETTLED:
             marks[register] = SETTLED if summaries.drops[label, register] == SETTLE else 0
             held[register] = 0
