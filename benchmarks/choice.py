@@ -17,9 +17,9 @@ from benchmarks.report import Figure
 from eventide.plan.matchers.protocol import DAG, RECOMPUTE
 from eventide.plan.matchers.registry import make_matcher, plan_with_sample
 from eventide.plan.matchers.sample import Sample
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.prepare.sequences import layout_of
 from eventide.runtime.stage.assembly import encoded_table
-from eventide.runtime.stage.limits import StageLimits
 
 QUERIES = {
     "narrow pair": ("AB", "A AS a ; B AS b FILTER a.x > b.x AND a.y < b.y"),

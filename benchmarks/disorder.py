@@ -19,7 +19,7 @@ from eventide.match.protocol import EventBatch
 from eventide.plan.expressions.schema import Kind, StreamSchema
 from eventide.plan.matchers.disorder import make_disorder_matcher
 from eventide.plan.matchers.registry import make_matcher, make_plan
-from eventide.runtime.stage.limits import StageLimits
+from eventide.runtime.budget.limits import StageLimits
 
 SCHEMA = StreamSchema({"ts": Kind.INTEGER, "kind": Kind.STRING}, time="ts", type="kind")
 WINDOW = 20

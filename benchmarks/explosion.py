@@ -24,8 +24,8 @@ from benchmarks.preparing import planned, prepared
 from benchmarks.report import Figure
 from eventide.match.protocol import EventBatch
 from eventide.plan.matchers.registry import make_matcher
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.stage.assembly import encoded_table
-from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.stage.parts import TableCollector
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from benchmarks.report import Figure
 from eventide.match.protocol import EventBatch
 from eventide.plan.expressions.schema import Kind, StreamSchema
 from eventide.plan.matchers.registry import make_matcher, make_plan
-from eventide.runtime.stage.limits import StageLimits
+from eventide.runtime.budget.limits import StageLimits
 
 SCHEMA = StreamSchema({"ts": Kind.INTEGER, "kind": Kind.STRING, "id": Kind.INTEGER}, time="ts", type="kind")
 BATCH = 1 << 18

@@ -61,9 +61,9 @@ def measured(point: Point) -> dict[str, float]:
     from benchmarks.preparing import planned, prepared
     from eventide.match.recompute.bit_rows import row_trees
     from eventide.plan.matchers.registry import make_matcher
+    from eventide.runtime.budget.limits import StageLimits
     from eventide.runtime.prepare.sequences import layout_of
     from eventide.runtime.stage.assembly import encoded_table
-    from eventide.runtime.stage.limits import StageLimits
 
     if point.way == "scan":
         row_trees.LONG_ROW = 1 << 40

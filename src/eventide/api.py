@@ -13,11 +13,11 @@ from eventide.kinds import KINDS
 from eventide.plan.expressions.schema import UNITS_PER_SECOND, Kind, StreamSchema
 from eventide.plan.matchers.registry import make_plan
 from eventide.records import record
+from eventide.runtime.budget.memory import memory_size
 from eventide.runtime.inputs import EventInput, read_events
 from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.relational.arrow import kinds_of_columns
 from eventide.runtime.runs.asked import Asked
-from eventide.runtime.stage.memory import memory_size
 from eventide.runtime.tables.driver import TableWork
 from eventide.runtime.work import check_checkpoint
 

@@ -11,10 +11,10 @@ from eventide import pipeline
 from eventide.errors import EventideWarning
 from eventide.language.sql.statement import parse_statement
 from eventide.records import record
+from eventide.runtime.budget.limits import DEFAULT_MAX_STEPS
+from eventide.runtime.budget.memory import memory_size
 from eventide.runtime.options import ERROR, FINAL, RunOptions
 from eventide.runtime.sql.program import run_statement, statement_schema
-from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS
-from eventide.runtime.stage.memory import memory_size
 from eventide.runtime.work import check_checkpoint
 
 if TYPE_CHECKING:

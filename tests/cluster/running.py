@@ -8,12 +8,12 @@ import pyarrow as pa
 import eventide as et
 from eventide import pipeline
 from eventide.plan.matchers.registry import enumerated_plan
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.collect.choice import stage_for
 from eventide.runtime.options import RunOptions
 from eventide.runtime.prepare.sequences import finish_of, layout_of, preparation_of
 from eventide.runtime.spread.distribution import distribute
 from eventide.runtime.spread.refining import Worker, match_shares, maximal_shares
-from eventide.runtime.stage.limits import StageLimits
 from eventide_reference import find_matches
 
 REFINED = ("round_robin", "two_choices", "least_loaded", "maximal")

@@ -23,7 +23,7 @@ QUERIES = 40
 def _every_end_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a handful of candidates be many; the streams that the oracle can take have no more."""
     for name in ("MANY_CANDIDATES", "MANY_TO_LIST"):
-        monkeypatch.setattr(f"eventide.match.dag.enumerator.{name}", 0)
+        monkeypatch.setattr(f"eventide.match.dag.matching.enumerator.{name}", 0)
     monkeypatch.setattr("eventide.match.dag.judged.judging.FIRST_ROOM", 4)
 
 

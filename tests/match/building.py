@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from eventide.language import parse
-from eventide.match.dag.matcher import DagMatcher
+from eventide.match.dag.matching.matcher import DagMatcher
 from eventide.match.disorder.matcher import DisorderMatcher
 from eventide.match.disorder.settings import ArrivalBatch
 from eventide.match.protocol import EventBatch
@@ -21,9 +21,9 @@ from eventide.plan.expressions.schema import Kind, StreamSchema
 from eventide.plan.matchers.protocol import DISORDER
 from eventide.plan.matchers.registry import ARRIVAL as ARRIVES
 from eventide.plan.matchers.registry import make_matcher, make_plan
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.prepare.sequences import ARRIVAL, layout_of, preparation_of, role_columns
 from eventide.runtime.relational.duckdb import DuckAdapter
-from eventide.runtime.stage.limits import StageLimits
 
 # The matchers that the conformance suite judges, by the name that forces each of them.
 MATCHERS = {"automaton": DagMatcher, "runs": RunsMatcher, "recompute": RecomputeMatcher}

@@ -14,10 +14,10 @@ from eventide.errors import BindError
 from eventide.match.row_pattern.borders import closed_borders, open_borders
 from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
 from eventide.plan.matchers.registry import ROWS
+from eventide.runtime.budget.limits import DEFAULT_MAX_STEPS, StageLimits
 from eventide.runtime.prepare.row_patterns import RowPreparation
 from eventide.runtime.prepare.sequences import ARRIVAL
 from eventide.runtime.stage.keys import SortedKeys
-from eventide.runtime.stage.limits import DEFAULT_MAX_STEPS, StageLimits
 from eventide.runtime.stage.row_patterns import RowEncoder
 from eventide.runtime.streams.queries.row_patterns import check_streamable
 from eventide_reference import recognize

@@ -17,7 +17,7 @@ from eventide.match.budget import Account, Budget, Resource, Spent
 from eventide.match.row_pattern import matcher as row_matcher
 from eventide.plan.matchers import registry
 from eventide.plan.matchers.registry import ROWS
-from eventide.runtime.stage.limits import StageLimits
+from eventide.runtime.budget.limits import StageLimits
 from eventide_reference import admissible, find_matches
 from eventide_reference.sequences.oracle import Match
 from harness.seeds import FAST
@@ -157,7 +157,7 @@ def test_a_dump_is_the_same_after_it_was_loaded(matcher):
 @BY_MATCHER
 def test_a_state_of_another_version_is_refused(matcher, monkeypatch):
     run = Run(plan_of("SELECT * WHERE A ; B", matcher))
-    module = "eventide.match.recompute.matcher" if matcher == "recompute" else "eventide.match.dag.arena"
+    module = "eventide.match.recompute.matcher" if matcher == "recompute" else "eventide.match.dag.matching.arena"
     monkeypatch.setattr(f"{module}.STATE_VERSION", 99)
     state = run.matcher.dump()
     monkeypatch.undo()

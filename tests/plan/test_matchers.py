@@ -8,7 +8,7 @@ import pytest
 
 import eventide as et
 from eventide.errors import BindError
-from eventide.match.dag.matcher import DagMatcher
+from eventide.match.dag.matching.matcher import DagMatcher
 from eventide.match.protocol import EventBatch
 from eventide.match.recompute.matcher import RecomputeMatcher
 from eventide.match.runs.matcher import RunsMatcher
@@ -17,8 +17,8 @@ from eventide.plan.matchers.protocol import DAG, DISORDER, RECOMPUTE, RUNS, Take
 from eventide.plan.matchers.registry import MATCHERS, enumerated_plan, make_matcher, make_plan, plan_with_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.plan import Plan
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.stage import assembly
-from eventide.runtime.stage.limits import StageLimits
 
 SCHEMA = StreamSchema({"ts": Kind.INTEGER, "kind": Kind.STRING, "x": Kind.FLOAT, "y": Kind.FLOAT}, time="ts", type="kind")
 NARROW = "A AS a ; B AS b ; C AS c FILTER a.x > b.x AND a.y < b.y AND b.x > c.x AND b.y < c.y"

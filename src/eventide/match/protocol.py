@@ -68,8 +68,11 @@ class LabelledQuery(Protocol):
         """Return the conditions by label."""
         ...
 
-    def agreeing_programs(self) -> Programs:
-        """Return the conditions by label, equalities that all matches share taken out as agreements."""
+    def checks(self, *, closing: bool) -> tuple[Programs, Absences]:
+        """Return what enumeration judges, conditions and absences by label: all, or only what is judged on whole matches.
+
+        Of all, equalities that all matches share are taken out as agreements.
+        """
         ...
 
     def closing_programs(self) -> Programs:

@@ -10,8 +10,8 @@ from eventide.match.protocol import Keep
 from eventide.pattern import Selector
 from eventide.plan.compiled import CompiledQuery, forgotten
 from eventide.plan.expressions.references import ALL_EVENTS
+from eventide.plan.labels.labelling import Labelling
 from eventide.plan.sequences.automaton import Automaton
-from eventide.plan.sequences.labelling import Labelling
 from eventide.plan.sequences.size import too_large
 from eventide.plan.totals.methods import Growth, TotalsMethod, choose_method
 from eventide.plan.totals.results import Best, Groups

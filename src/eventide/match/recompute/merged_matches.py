@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eventide.match.dag.enumeration import MatchBatch, new_found
-from eventide.match.dag.enumerator import (
+from eventide.match.dag.matching.enumerator import (
     chosen_found,
     found_in_room,
     larger_found,

@@ -35,7 +35,7 @@ class Borders(NamedTuple):
 def whole_borders(tables: RowTables, offset: npt.NDArray[np.int64]) -> Borders:
     """Return the borders of partitions that are there as a whole.
 
-    >>> from eventide.match.row_pattern.tables import make_tables
+    >>> from eventide.plan.row_patterns.tables import make_tables
     >>> whole_borders(make_tables([(-1,), (0,), (0,)], [0], [-1], [0], [0]), np.array([0, 2, 5])).first.tolist()
     [0, 2]
     """

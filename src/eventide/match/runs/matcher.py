@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.dag.arena import DagArena
 from eventide.match.dag.enumeration import new_found
 from eventide.match.dag.kernel import CONSUME_NONE
+from eventide.match.dag.matching.arena import DagArena
 from eventide.match.runs.kernel import (
     USED,
     Runs,

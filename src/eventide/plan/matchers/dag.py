@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eventide.match.dag.enumerator import MANY_CANDIDATES
-from eventide.match.dag.matcher import DagMatcher
+from eventide.match.dag.matching.enumerator import MANY_CANDIDATES
+from eventide.match.dag.matching.matcher import DagMatcher
 from eventide.pattern import Selector, Strategy
 from eventide.plan.matchers.estimate import enumeration_work
 from eventide.plan.matchers.protocol import DAG, Cost, Description, Takes
@@ -16,10 +16,10 @@ from eventide.plan.sequences.windows import STEPS
 if TYPE_CHECKING:
     from eventide.match.protocol import Matcher
     from eventide.plan.compiled import CompiledQuery
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.matchers.protocol import RunSettings
     from eventide.plan.matchers.sample import Sample
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
 
 
 class Dag:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from eventide.match.disorder.settings import ArrivalBatch
     from eventide.match.protocol import Running
     from eventide.plan.compiled import CompiledQuery
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.matchers.protocol import RunSettings
     from eventide.plan.matchers.sample import Sample
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
 
 MOST_STEPS = 64
 

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from eventide.match.budget import Budget
     from eventide.match.protocol import Matcher
     from eventide.plan.compiled import CompiledQuery
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.matchers.sample import Sample
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
 
 DAG = "automaton"
 """The public name of the matcher that shares partial matches in a DAG."""

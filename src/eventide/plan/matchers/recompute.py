@@ -14,12 +14,12 @@ from eventide.plan.recompute.searched_sequences import all_shown
 if TYPE_CHECKING:
     from eventide.match.protocol import Matcher
     from eventide.plan.compiled import CompiledQuery
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.matchers.protocol import RunSettings
     from eventide.plan.matchers.sample import Sample
     from eventide.plan.plan import Plan
     from eventide.plan.recompute.searched_sequences import SearchedSequence
     from eventide.plan.sequences.automaton import Automaton
-    from eventide.plan.sequences.labelling import Labelling
     from eventide.plan.sequences.windows import BoundWindow
 
 VACUOUS = "vacuous"

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from eventide.pattern import Query
     from eventide.plan.compiled import CompiledQuery
     from eventide.plan.expressions.schema import KindsOf, StreamSchema
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.matchers.protocol import OrderedMatcher, RunSettings
     from eventide.plan.matchers.sample import Sample
     from eventide.plan.plan import Plan
     from eventide.plan.rewrite import Rule
     from eventide.plan.sequences.bound_query import BoundQuery
-    from eventide.plan.sequences.labelling import Labelling
 
 RECOMPUTATION = Recompute()
 ORDERED: tuple[OrderedMatcher, ...] = (Dag(), Runs(), RECOMPUTATION)

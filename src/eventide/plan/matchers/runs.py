@@ -10,10 +10,10 @@ from eventide.plan.matchers.settings import matcher_settings
 if TYPE_CHECKING:
     from eventide.match.protocol import Matcher
     from eventide.plan.compiled import CompiledQuery
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.matchers.protocol import RunSettings
     from eventide.plan.matchers.sample import Sample
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
 
 _LAST = 1e300
 """Runs hold what others share: they are taken where nothing else can run a query."""

@@ -82,7 +82,7 @@ def largest_window(batch: EventBatch) -> tuple[int, int]:
 
 def _sorted_by_key(batch: EventBatch) -> tuple[Integers, Integers]:
     """Return the keys of the first events, and their rows with those of a key together."""
-    count = min(len(batch), MOST_EVENTS)
+    count = min(len(batch.mask), MOST_EVENTS)
     key = np.zeros(count, np.int64) if batch.key is None else batch.key[:count].astype(np.int64)
     if batch.restart is not None:
         key = key + np.cumsum(batch.restart[:count])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.match.protocol import MatcherSettings
-from eventide.plan.sequences.labelling import Unjudged
+from eventide.plan.labels.labelling import Unjudged
 
 if TYPE_CHECKING:
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.matchers.protocol import RunSettings
     from eventide.plan.plan import Plan
     from eventide.plan.sequences.automaton import Automaton
-    from eventide.plan.sequences.labelling import Labelling
 
 
 def matcher_settings(plan: Plan, settings: RunSettings, *, unjudged: bool) -> tuple[MatcherSettings, Automaton, Labelling]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eventide.match.row_pattern.kernel import SKIP_PAST_LAST, SKIP_TO_FIRST, SKIP_TO_LAST, SKIP_TO_NEXT
-from eventide.match.row_pattern.tables import make_tables
 from eventide.pattern.row_patterns import SkipTo
 from eventide.plan.row_patterns.needs import RowNeeds, needs_of
+from eventide.plan.row_patterns.tables import make_tables
 from eventide.plan.row_patterns.watched_values import row_programs
 from eventide.records import record
 

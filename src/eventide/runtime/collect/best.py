@@ -11,7 +11,7 @@ import pyarrow as pa
 from eventide.errors import DataError
 from eventide.match.totals.paths import Ranked
 from eventide.plan.totals.results import Best
-from eventide.runtime.collect.matches import stage_schema
+from eventide.runtime.collect.matches import binding_table, stage_schema
 from eventide.runtime.collect.ranking import RankedRows, kept_events
 from eventide.runtime.relational.arrays import filled, numpy_values
 from eventide.runtime.relational.functions import cast, is_valid, sorted_places
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eventide.match.dag.enumeration import MatchBatch
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.keys import KeySpans
 
@@ -96,11 +96,7 @@ class BestRows(TableCollector):
         return values
 
     def _binds(self, labels: int) -> npt.NDArray[np.uint8]:
-        binds = np.zeros((len(self._terms), max(1, labels)), np.uint8)
-        for number, term in enumerate(self._terms):
-            bound = self._labelling.labels_of(term.variable)
-            binds[number, : len(bound)] = bound
-        return binds
+        return binding_table(self._labelling, [term.variable for term in self._terms], labels)
 
 
 def _order(table: pa.Table, layout: Layout) -> npt.NDArray[np.int64]:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from eventide.plan.totals.results import Best, Groups, MatchSample
 from eventide.runtime import collect
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.stage.assembly import TableStage, assemble_events
 from eventide.runtime.stage.gathering import Cuts
-from eventide.runtime.stage.limits import StageLimits
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -27,6 +27,7 @@ from eventide.runtime.collect.group_values import (
     ones,
     sum_values,
 )
+from eventide.runtime.collect.matches import binding_labels, binding_table
 from eventide.runtime.relational.arrays import arrow_array, arrow_digits, arrow_numbers, numpy_values
 from eventide.runtime.relational.functions import cast, is_valid, kept, take
 from eventide.runtime.stage.encoding import LOWEST, numbers_of
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eventide.match.dag.enumeration import MatchBatch
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
 
     Integers = npt.NDArray[np.int64]
@@ -130,9 +131,9 @@ class GroupTotals:
         totals = keys.aggregator.totals(
             events,
             [value.number for value in sums],
-            self._binds([channel.variable for channel in self._sums], labels),
+            binding_table(self._labelling, [channel.variable for channel in self._sums], labels),
             np.array(least, np.int64).reshape(len(least), table.num_rows),
-            self._binds(variables, labels),
+            binding_table(self._labelling, variables, labels),
         )
         empty = self._asked.unit is GroupUnit.PARTITION
         shown = [number for number, name in enumerate(names) if name[-1] != _NO_END and (empty or totals.matches[number])]
@@ -149,14 +150,6 @@ class GroupTotals:
                 total.sums[place] += totals.sums[place][number] << self._scale(place, value)
                 if value.odd is not None:
                     total.odd[place] |= sum((next(marks) == 0) << mark for mark in range(len(value.odd)))
-
-    def _binds(self, variables: list[str], labels: int) -> npt.NDArray[np.uint8]:
-        """Return which labels bind which variables."""
-        binds = np.zeros((len(variables), max(1, labels)), np.uint8)
-        for number, variable in enumerate(variables):
-            found = self._labelling.labels_of(variable)
-            binds[number, : len(found)] = found
-        return binds
 
     def _take_counts(self, found: EndCounts, payload: pa.Table) -> None:
         """Add matches of which only the number is known, for groups that show nothing else."""
@@ -177,7 +170,7 @@ class GroupTotals:
             self._totals[names[number]].matches += count
         ends = np.repeat(ends, np.diff(found.offset))
         for place, (channel, value) in enumerate(zip(self._sums, sums, strict=True)):
-            taken = self._labelling.labels_of(channel.variable)[found.label]
+            taken = binding_labels(self._labelling, channel.variable)[found.label]
             pairs, times = np.unique(np.stack([ends[taken], found.row[taken]]), axis=1, return_counts=True)
             for (number, row), count in zip(pairs.T.tolist(), times.tolist(), strict=True):
                 total = self._totals[names[number]]
@@ -186,7 +179,7 @@ class GroupTotals:
                 if value.odd is not None:
                     total.odd[place] |= sum(int(value.odd[mark, row] == 0) << mark for mark in range(len(value.odd)))
         for place, (channel, column) in enumerate(zip(self._least, ranks, strict=True)):
-            taken = self._labelling.labels_of(channel.variable)[found.label]
+            taken = binding_labels(self._labelling, channel.variable)[found.label]
             best = np.full(len(names), NO_VALUE, np.int64)
             np.minimum.at(best, ends[taken], column.rank[found.row[taken]])
             for number in np.flatnonzero(best < NO_VALUE).tolist():

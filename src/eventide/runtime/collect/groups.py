@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from eventide.match.dag.enumeration import MatchBatch
     from eventide.match.dag.judged.judging import EndCounts
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.keys import KeySpans
     from eventide.runtime.stage.propagation import WholeKeys

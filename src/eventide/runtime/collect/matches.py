@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from eventide.errors import BindError, DataError
 from eventide.match.identity import combined, hashed_bytes, hex_digits, identities, mixed, text_code
+from eventide.plan.expressions.references import ALL_EVENTS
 from eventide.plan.expressions.schema import STREAM_COLUMN, TIE_COLUMN
 from eventide.plan.sequences.output import FieldKind, OutputField
 from eventide.runtime.prepare.sequences import RANK
@@ -19,11 +20,11 @@ from eventide.runtime.stage.ordering import from_ordered, to_ordered
 from eventide.runtime.stage.parts import TableCollector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from eventide.match.dag.enumeration import MatchBatch
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.keys import KeySpans
 
@@ -89,6 +90,23 @@ def stage_schema(plan: Plan, layout: Layout, prepared: pa.Schema) -> pa.Schema:
     return pa.schema(fields or [pa.field("s", pa.bool_())])
 
 
+def binding_labels(labelling: Labelling, variable: str) -> npt.NDArray[np.bool_]:
+    """Return for each label whether it binds the variable; every label binds `*` that marks at all."""
+    labels = labelling.automaton.labels
+    if variable == ALL_EVENTS:
+        return np.array([bool(label.variables) for label in labels])
+    return np.array([variable in label.variables for label in labels])
+
+
+def binding_table(labelling: Labelling, variables: Sequence[str], labels: int) -> npt.NDArray[np.uint8]:
+    """Return for each variable and label whether it is bound, in room for so many labels."""
+    binds = np.zeros((len(variables), max(1, labels)), np.uint8)
+    for number, variable in enumerate(variables):
+        found = binding_labels(labelling, variable)
+        binds[number, : len(found)] = found
+    return binds
+
+
 class MatchRows(TableCollector):
     """One row of fields for each match."""
 
@@ -119,7 +137,7 @@ class MatchRows(TableCollector):
         arrays = []
         for field, column in zip(self._plan.output.fields, self._schema, strict=False):
             if field.variable is not None and field.variable not in members:
-                members[field.variable] = _Members(found, self._labelling.labels_of(field.variable))
+                members[field.variable] = _Members(found, binding_labels(self._labelling, field.variable))
             arrays.append(self._field(field, column.type, members, found, payload))
         if self._layout.order:
             end = arrow_array(found.end)

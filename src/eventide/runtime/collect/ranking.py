@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from eventide.match.totals.exact import KeptEvents
     from eventide.match.totals.paths import Match
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.propagation import WholeKeys
 

@@ -15,8 +15,8 @@ from eventide.runtime.stage.parts import Detail, TableCollector
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.assembly import TableStage
     from eventide.runtime.stage.keys import KeySpans

@@ -15,7 +15,7 @@ import pyarrow as pa
 from eventide.errors import LimitError
 from eventide.match.budget import Account, Budget
 from eventide.match.dag.enumeration import MatchBatch
-from eventide.match.dag.matcher import DagMatcher
+from eventide.match.dag.matching.matcher import DagMatcher
 from eventide.match.spread.assignment import Assigner, shares
 from eventide.match.spread.maximal import (
     Maximal,
@@ -30,6 +30,7 @@ from eventide.match.state_bytes import pack_arrays, unpack_arrays
 from eventide.match.transitions import SymbolTable
 from eventide.plan.matchers.registry import make_matcher
 from eventide.plan.matchers.slices import chain_steps
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.collect.matches import MatchRows
 from eventide.runtime.spread.distribution import MAXIMAL
 from eventide.runtime.spread.packing import gathered, pack_events, unpack_events
@@ -37,7 +38,6 @@ from eventide.runtime.stage.assembly import encoded_table, table_keys
 from eventide.runtime.stage.encoding import EventEncoder
 from eventide.runtime.stage.failures import errors_of_sequences
 from eventide.runtime.stage.gathering import CHUNK_ROWS
-from eventide.runtime.stage.limits import StageLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,6 +13,7 @@ from eventide.executors.workers import through_workers
 from eventide.plan.matchers.registry import enumerated_plan
 from eventide.plan.matchers.slices import why_not_sliced
 from eventide.plan.plan import Plan
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.collect.choice import stage_for
 from eventide.runtime.prepare.sequences import CLOCK, finish_of, layout_of, preparation_of
 from eventide.runtime.relational.spark import SparkAdapter
@@ -22,7 +23,6 @@ from eventide.runtime.spread.estimate import Estimate, EstimateRow
 from eventide.runtime.spread.packing import MOST_BYTES
 from eventide.runtime.spread.refining import SENT, WORKER, finding, judging
 from eventide.runtime.spread.slices import PACKED, SLICE, by_slice, packing, slicing
-from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.waiting import waiting
 
 if TYPE_CHECKING:

@@ -7,17 +7,17 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from eventide.errors import warn
-from eventide.match.dag.enumerator import Enumerator
+from eventide.match.dag.matching.enumerator import Enumerator
 from eventide.plan.matchers.registry import counted_plan, make_matcher, plan_with_sample
 from eventide.plan.matchers.sample import MOST_EVENTS, Sample
 from eventide.plan.totals.methods import Growth
 from eventide.records import record
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.stage.encoding import EventEncoder
 from eventide.runtime.stage.expecting import expectation, may_explode
 from eventide.runtime.stage.failures import errors_of_sequences
 from eventide.runtime.stage.gathering import Cuts
 from eventide.runtime.stage.keys import InterleavedKeys, SortedKeys
-from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.stage.parts import Detail
 from eventide.runtime.stage.stage import Stage
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from eventide.match.protocol import EventBatch
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.keys import KeyTracker
     from eventide.runtime.stage.parts import Advance, TableCollector

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from eventide.match.protocol import EventBatch
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
     from eventide.plan.totals.methods import TotalsMethod
     from eventide.plan.totals.neighbours import JudgedCondition
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eventide.errors import warn
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.collect.row_lines import RowLines
 from eventide.runtime.prepare.row_patterns import RowPreparation
 from eventide.runtime.prepare.sequences import ARRIVAL
 from eventide.runtime.stage.assembly import TableStage
-from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.stage.row_patterns import assemble_rows
 from eventide.runtime.tables.driver import TableWork
 

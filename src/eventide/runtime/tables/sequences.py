@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from eventide.errors import warn
 from eventide.plan.totals.results import Groups
 from eventide.runtime import collect
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.collect.choice import stage_for
 from eventide.runtime.collect.seeding import with_seed
 from eventide.runtime.prepare.preparation import Finish
 from eventide.runtime.prepare.sequences import finish_of, in_order, layout_of, preparation_of
-from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.tables.driver import TableWork
 
 if TYPE_CHECKING:

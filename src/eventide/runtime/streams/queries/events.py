@@ -11,9 +11,9 @@ import pyarrow as pa
 from eventide.pattern import WindowUnit
 from eventide.plan.expressions.operators import Encoding
 from eventide.plan.matchers.registry import ARRIVAL, make_matcher
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.stage.failures import errors_of_sequences
 from eventide.runtime.stage.keys import HashedKeys
-from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.stage.stage import Stage
 from eventide.runtime.streams.bucket_query import CHECK, KEY, BucketQuery, Held
 from eventide.runtime.streams.queries.identified import IdentifiedRows

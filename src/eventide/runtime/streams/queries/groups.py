@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from eventide.match.dag.enumeration import MatchBatch
     from eventide.match.totals.exact import Aggregator
+    from eventide.plan.labels.labelling import Labelling
     from eventide.plan.plan import Plan
-    from eventide.plan.sequences.labelling import Labelling
+    from eventide.runtime.budget.limits import StageLimits
     from eventide.runtime.prepare.sequences import Layout
     from eventide.runtime.stage.keys import KeySpans
-    from eventide.runtime.stage.limits import StageLimits
 
 SHOWN_CHECK = "__et_shown_check"
 """Beside SHOWN, the second hash of the PARTITION BY key."""

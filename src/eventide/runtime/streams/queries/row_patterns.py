@@ -18,8 +18,8 @@ from eventide.match.row_pattern.horizon import NO_ROW_TO_COME, horizon_of
 from eventide.plan.expressions.schema import CLOCK_COLUMN
 from eventide.plan.matchers.registry import ROWS
 from eventide.records import record
+from eventide.runtime.budget.limits import StageLimits
 from eventide.runtime.collect.row_lines import RowFiller
-from eventide.runtime.stage.limits import StageLimits
 from eventide.runtime.stage.row_patterns import encoded_rows, errors_of_row_patterns, plain_column
 from eventide.runtime.streams.bucket_query import CHECK, ID, KEY, NEVER, RESULT_COLUMNS, BucketQuery, Held
 from eventide.runtime.streams.queries.row_identity import RowSource, line_columns

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from eventide.match.budget import SPENT, Account
 from eventide.match.dag.enumeration import MatchBatch, grow_walk, new_accepts, new_walk
-from eventide.match.dag.enumerator import Enumerator
 from eventide.match.dag.event_store import EventStore
 from eventide.match.dag.kernel import (
     ACCEPTED,
@@ -29,6 +28,7 @@ from eventide.match.dag.kernel import (
     WANTED_SYMBOL,
     mark_forbidden,
 )
+from eventide.match.dag.matching.enumerator import Enumerator
 from eventide.match.dag.nodes import UNION, compact, mark_live, new_nodes
 from eventide.match.state_bytes import pack_arrays, unpack_arrays
 from eventide.match.transitions import SymbolTable

@@ -122,6 +122,8 @@ class Enumerator(ABC):
 
     def _enumerate(self, count: int) -> Iterator[Any]:
         many = np.flatnonzero(self._many_candidates(count)).tolist() if self._judges_first() else []
+        if many and self._settings.labelled.summaries() is None:
+            many = []
         begin = 0
         judged = None
         for accept in many:
@@ -142,7 +144,7 @@ class Enumerator(ABC):
         """Whether ends with many candidates have them judged before they are listed."""
         settings = self._settings
         able = settings.explosive and settings.slices == 1 and not self.judges_on_arrival
-        return able and (settings.checked or settings.keep is Keep.MAX) and settings.labelled.summaries() is not None
+        return able and (settings.checked or settings.keep is Keep.MAX)
 
     def _many_candidates(self, count: int) -> npt.NDArray[np.bool_]:
         """Return which accepts have too many candidates to walk them one by one."""
@@ -358,7 +360,7 @@ class Enumerator(ABC):
         """Return what an enumeration with conditions and in slices reads besides."""
         settings, store = self._settings, self._rows.store
         labelled = settings.labelled
-        programs = labelled.closing_programs() if self.judges_on_arrival else labelled.agreeing_programs()
+        programs, absences = labelled.checks(closing=self.judges_on_arrival)
         top = int(self._counters[TOP])
         groups = len(programs.agree_float)
         possible = np.empty((groups, top if groups else 0), np.int64)
@@ -369,7 +371,7 @@ class Enumerator(ABC):
         counts = np.empty((len(bits), top if sliced else 1))
         counted = np.full((len(bits), top if sliced else 1), NEVER_COUNTED)
         slices = (settings.slice_index, settings.slices, bits, counts, counted)
-        return programs, labelled.absences(), store, *slices, possible
+        return programs, absences, store, *slices, possible
 
     def _selects(self) -> bool:
         return self._settings.keep is not Keep.ALL or self._settings.deduplicate

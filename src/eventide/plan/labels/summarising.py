@@ -27,7 +27,7 @@ from eventide.match.dag.judged.summaries import (
 )
 from eventide.match.programs.operators import Op
 from eventide.plan.expressions.references import ALL_EVENTS
-from eventide.plan.sequences.monotone import Direction, directions
+from eventide.plan.labels.monotone import Direction, directions
 from eventide.records import record
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from eventide.match.budget import PATIENCE, Budget, Memory
 from eventide.records import record
-from eventide.runtime.stage.memory import default_memory
+from eventide.runtime.budget.memory import default_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +35,16 @@ class StageLimits:
     """Whether matches are listed: what only counts them has no reason to go on for ever."""
     memory: Memory | None = None
     """What the run at hand has spent; not shipped."""
+    budget: Budget = field(init=False, compare=False, repr=False)
+    """What matchers of events may spend."""
+    steps: int = field(init=False, compare=False, repr=False)
+    """How many steps the search of a row pattern may take."""
+
+    def __post_init__(self) -> None:
+        patience = PATIENCE if self.max_steps is None else None
+        budget = Budget(None, self.max_steps, self.max_matches, patience, self.matches_pay, self.memory)
+        object.__setattr__(self, "budget", budget)
+        object.__setattr__(self, "steps", DEFAULT_MAX_STEPS if self.max_steps is None else self.max_steps)
 
     def begun(self) -> StageLimits:
         """Return the limits of a run that begins here, in the process whose memory it takes."""
@@ -51,14 +61,3 @@ class StageLimits:
             if self.gathers and self.memory is not None:
                 self.memory.write(batch.nbytes, batch.num_rows)
             yield batch
-
-    @property
-    def budget(self) -> Budget:
-        """What matchers of events may spend."""
-        patience = PATIENCE if self.max_steps is None else None
-        return Budget(None, self.max_steps, self.max_matches, patience, self.matches_pay, self.memory)
-
-    @property
-    def steps(self) -> int:
-        """How many steps the search of a row pattern may take."""
-        return DEFAULT_MAX_STEPS if self.max_steps is None else self.max_steps

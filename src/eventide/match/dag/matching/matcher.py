@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eventide.match.dag.arena import DagArena
 from eventide.match.dag.enumeration import new_found
 from eventide.match.dag.kernel import (
     CONSUME_NONE,
@@ -17,6 +16,7 @@ from eventide.match.dag.kernel import (
     new_lists,
     renumber_lists,
 )
+from eventide.match.dag.matching.arena import DagArena
 
 if TYPE_CHECKING:
     from eventide.match.protocol import MatcherSettings

@@ -12,9 +12,9 @@ from eventide.match.dag.enumeration import Absences
 from eventide.match.programs.operators import Op
 from eventide.match.programs.programs import MAX_SLOTS, SIMPLY, Programs
 from eventide.plan.expressions.references import ALL_EVENTS
-from eventide.plan.sequences.comparisons import Agreements, is_equality, simple_comparison
+from eventide.plan.labels.comparisons import Agreements, is_equality, simple_comparison
+from eventide.plan.labels.summarising import OF_DOUBLES, Before, bounds_of, registers_of, summaries_of
 from eventide.plan.sequences.structure import always_bound, followers
-from eventide.plan.sequences.summarising import OF_DOUBLES, Before, bounds_of, registers_of, summaries_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,6 +78,10 @@ class Labelling:
         nothing = np.zeros_like(programs.pair_first)
         return programs._replace(pair_first=nothing, whole_first=nothing, judged=np.zeros_like(programs.judged))
 
+    def checks(self, *, closing: bool) -> tuple[Programs, Absences]:
+        """Return what enumeration judges."""
+        return self.closing_programs() if closing else self.agreeing_programs(), self.absences()
+
     def absences(self) -> Absences:
         """Return the absences as kernels read them."""
         self._refresh()
@@ -124,12 +128,6 @@ class Labelling:
             Before(some, every.get(_written(label.variables), nothing))
             for some, label in zip(earlier, self.automaton.labels, strict=True)
         ]
-
-    def labels_of(self, variable: str) -> npt.NDArray[np.bool_]:
-        """Return for each label whether it binds the variable; every label binds `*` that marks at all."""
-        if variable == ALL_EVENTS:
-            return np.array([bool(label.variables) for label in self.automaton.labels])
-        return np.array([variable in label.variables for label in self.automaton.labels])
 
     def _refresh(self) -> None:
         count = self.label_count()
@@ -310,8 +308,11 @@ class Unjudged:
         """Return programs that judge nothing."""
         return self.labelling.unjudged_programs()
 
-    agreeing_programs = programs
     closing_programs = programs
+
+    def checks(self, *, closing: bool) -> tuple[Programs, Absences]:  # noqa: ARG002 - of conditions nothing is judged
+        """Return what enumeration judges: absences alone."""
+        return self.programs(), self.absences()
 
     def absences(self) -> Absences:
         """Return the absences as kernels read them."""

@@ -1,0 +1,1 @@
+"""What a run may spend: the caps that users set, and the memory that there is."""
