@@ -139,7 +139,7 @@ def hand_on_little(context: Any) -> None:
             if is_pointed(type_):
                 # Nothing writes these words: what was read of them once need not be read again behind a write to an array.
                 words = function.args[place]
-                for attribute in ("noalias", "captures(none)", "noundef"):
+                for attribute in ("noalias", "noundef"):
                     words.add_attribute(attribute)
                 words.attributes.dereferenceable = _WORD * words_of(type_)
                 words.attributes.align = _WORD
