@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from decimal import Decimal
+from itertools import pairwise
 
 import pyarrow as pa
 import pytest
@@ -30,7 +30,7 @@ COLUMNS = {
 def test_rows_come_out_as_they_went_in(name: str, cuts: tuple[int, ...]) -> None:
     whole = pa.table({"x": COLUMNS[name], "n": pa.array(range(6))})
     held, seen = HeldRows(), []
-    for begin, end in itertools.pairwise(cuts):
+    for begin, end in pairwise(cuts):
         seen.append((held.add(whole.slice(begin, end - begin)), end))
     for table, end in seen:
         table.validate(full=True)
