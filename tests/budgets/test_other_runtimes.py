@@ -9,7 +9,8 @@ import eventide as et
 
 EVERY = "SELECT * WHERE Pay+ AS s ; Pay AS b FILTER s.amount < 5 AND b.amount > 100 WITHIN 1000"
 NEVER = "SELECT * WHERE Pay+ AS s ; Pay AS b FILTER SUM(s.amount) % 7 = 0.123 AND b.amount > 100 WITHIN 1000"
-AMOUNTS = [1.0] * 100 + [500.0]
+AMOUNTS = [1.0 + number * 0.6180339887498949 % 1.0 for number in range(100)] + [500.0]
+"""No two sets of them have the same sum, so nothing that was found of one set helps with another."""
 PAYMENTS = pa.table({"ts": range(101), "kind": ["Pay"] * 101, "amount": AMOUNTS})
 
 

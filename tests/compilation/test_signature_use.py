@@ -49,6 +49,7 @@ SELECTED = [
     f"SELECT COUNT(*) AS n WHERE {RISING} GROUP BY END",
 ]
 JUDGED = "A ; B+ AS b ; C AS c FILTER SUM(b.v) > 4 AND c.v < MAX(b.v) + b.v WITHIN 20 EVENTS"
+MANY = "A ; B+ AS b ; C FILTER COUNT(b) >= 30"
 JUDGED_SELECTS = ("NEXT *", "LAST *", "MAX *", "ANY *", "c.v", "*")
 CLAUSES = [
     "MEASURES MAX(B.v) AS m, FIRST(B.v) AS f PATTERN (A B+) DEFINE B AS B.v > PREV(B.v)",
@@ -73,6 +74,8 @@ def match_tables():
         et.query(f"SELECT {select} WHERE {JUDGED} LIMIT 3").match(events)
         et.query(f"SELECT {select} WHERE {JUDGED}").match(events)
     et.query(f"SELECT * WHERE {JUDGED}").count(events)
+    long = pa.table({"ts": np.arange(402), "kind": ["A", *["B"] * 400, "C"]})
+    et.query(f"SELECT NEXT * WHERE {MANY}").match(et.events(long, time="ts", type="kind"))
     et.query(f"SELECT COUNT(*) AS n WHERE {JUDGED} GROUP BY PARTITION").match(events)
     et.query("SELECT * WHERE A ; B ; C WITHIN 9 EVENTS").count(events)
     for clause in CLAUSES:
@@ -83,6 +86,9 @@ def match_streams():
     live = et.query(f"SELECT * WHERE {CONDITION}").open({"ts": int, "kind": str, "v": int}, time="ts", type="kind", matcher="runs")
     live.push(rows().drop_columns("k"))
     _ = live.progress
+    live = et.query(f"SELECT * WHERE {ABSENCE}").open({"ts": int, "kind": str, "v": int}, time="ts", type="kind", matcher="dag")
+    for begin in (0, 30):
+        live.push(rows().drop_columns("k").slice(begin, 30))
     statement = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES B.v AS m PATTERN (A B+) WITHIN INTERVAL '5' SECOND DEFINE B AS B.v > 1)"
     pushed = rows().set_column(0, "ts", rows()["ts"].cast(pa.timestamp("s")).cast(pa.timestamp("us")))
     et.statement(statement).open(pushed.schema).push(pushed)

@@ -77,6 +77,8 @@ def test_counts_and_time_outs(size: int) -> None:
     grouped = answer(f"SELECT COUNT(*) AS n WHERE {TEN_TIMES}{TAIL} GROUP BY PARTITION", size)
     assert grouped["n"].to_pylist() == [str(2**size - 1)]
     fewer = sum(comb(size, number) for number in range(10))
+    nearly_all = f"SELECT * WHERE {LARGE} AND COUNT(s) >= {size - 1}{TAIL}"
+    assert answer(nearly_all, size, "count")["matches"].to_pylist() == [str(size + 1)]
     text = f"SELECT * WHERE {LARGE} AND COUNT(s) >= 10{TAIL}"
     assert answer(text, size, "count")["matches"].to_pylist() == [str(2**size - fewer)]
 

@@ -50,8 +50,8 @@ FIRST_ROOM = 1 << 10
 EXACT = 2.0**53
 UNITS = 50
 """Sums of doubles are counted in parts of 2^50 of the largest."""
-MOST_PAIRS = 1 << 20
-"""Some 100 MB; a summary that is no smaller than its path would go on to the end of memory."""
+MOST_PAIRS = 1 << 21
+"""Some 200 MB; a summary that is no smaller than its path would go on to the end of memory."""
 
 
 class Judged(NamedTuple):
