@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
+from time import thread_time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,9 @@ MOST_CANDIDATES = 1 << 18
 """Where matches are capped, so are those that a selector compares: the few that it keeps may hide an explosion."""
 PATIENCE = 1 << 24
 """Steps that find nothing. One that compares two events takes some nanoseconds, one that closes a match with three aggregates of
-fifty events half a microsecond: ten seconds at worst."""
+fifty events half a microsecond."""
+SECONDS_OF_PATIENCE = 4.0
+"""So long a batch goes on even if its steps are used up: where they are quick, they may well come to an end."""
 STEPS_OF_AN_EVENT = 1 << 14
 """What each event may cost besides: so much is polynomial, and not hopeless."""
 STEPS_OF_A_MATCH = 1 << 12
@@ -142,6 +145,7 @@ class Account:
     matches: int = 0
     _steps: int = 0
     _of_batch: int = 0
+    _begun: float = 0.0
     _allowed: int = 0
     _given: int = 0
     _left: npt.NDArray[np.int64] = field(default_factory=partial(np.array, [0], np.int64))
@@ -150,6 +154,7 @@ class Account:
         """Begin a batch of events, each of which may cost some steps."""
         if self.budget.patience is not None:
             self._of_batch, self._allowed = 0, self.budget.patience + STEPS_OF_AN_EVENT * events
+            self._begun = thread_time()
 
     def slice(self) -> npt.NDArray[np.int64]:
         """Return the steps of the next kernel call, which it counts down, and account for those of the call before."""
@@ -157,7 +162,7 @@ class Account:
         self._steps += used
         self._of_batch += used
         self._given = self.budget.slice_steps or SLICE_STEPS
-        if self.budget.patience is not None and self._of_batch > self._allowed:
+        if self.budget.patience is not None and self._of_batch > self._allowed and self._is_over():
             raise Spent(Resource.STEPS, self._of_batch)
         if self.budget.steps is not None:
             if self._steps >= self.budget.steps:
@@ -165,6 +170,9 @@ class Account:
             self._given = min(self._given, self.budget.steps - self._steps)
         self._left[0] = self._given
         return self._left
+
+    def _is_over(self) -> bool:
+        return thread_time() - self._begun > SECONDS_OF_PATIENCE
 
     def take_matches(self, number: int) -> None:
         """Count matches."""
