@@ -41,6 +41,7 @@ def test_more_matches_than_can_be_written_are_refused_before_they_are() -> None:
         assert "count()" in one
 
 
+@pytest.mark.ci
 def test_candidates_that_are_walked_and_rejected_are_counted() -> None:
     asks = [
         (QUERY.format("*", DRIFTING, "LIMIT 1"), "match", {}),
