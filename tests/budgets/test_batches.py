@@ -48,7 +48,7 @@ def test_a_reader_that_is_left_ends_the_search() -> None:
 def test_more_rows_than_the_memory_allows_can_be_read_in_batches() -> None:
     script = """
 text = "SELECT a.ts AS at, a.amount AS first, b.amount AS second WHERE Pay AS a ; Pay AS b WITHIN 1 hour"
-limit_memory(500 << 20)
+limit_memory(300 << 20)
 outcome(lambda: et.query(text).match(payments(4000), max_memory="100 MB"))
 outcome(lambda: sum(batch.num_rows for batch in et.query(text).match(payments(4000), max_memory="100 MB", batches=True)))
 """

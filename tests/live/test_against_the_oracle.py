@@ -37,7 +37,7 @@ BATCHES = {
 }
 FEWEST_MATCHES = 20
 MOST_SKIPPED = 0.5
-"""Of a small batch: a seed that moves must not fail because its clauses were too much for the oracle."""
+"""One clause that is too much for the oracle is a sixth of a small batch; further cases take the place of those it gives up."""
 
 
 def check_batch(name: str, seed: int, fewest: int = 0) -> None:
